@@ -1,0 +1,1 @@
+"""Records, graph, selectors, file format and backend contract of TorchLens."""

@@ -1,0 +1,1 @@
+"""Says what of TorchLens is installed and whether it works."""

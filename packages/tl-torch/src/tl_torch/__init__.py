@@ -1,0 +1,1 @@
+"""Records what a PyTorch model computes, operation by operation."""

@@ -1,0 +1,1 @@
+"""Draws TorchLens traces as SVG, HTML, DOT, PNG and PDF."""
