@@ -1,0 +1,282 @@
+"""Every check of the workspace. `uv run nox` runs the default ones, and so does continuous integration.
+
+Each session syncs its own environment from `uv.lock`; `nox -l` lists them and `nox -s NAME -- ARGS` passes arguments on.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import nox
+
+nox.needs_version = ">=2026.4"
+nox.options.default_venv_backend = "uv"
+nox.options.reuse_venv = "yes"  # `uv sync` is exact, so a reused environment holds nothing stale
+nox.options.error_on_missing_interpreters = (
+    False  # a missing Python is reported and counted as skipped
+)
+nox.options.download_python = "never"
+nox.options.sessions = [
+    "lint",
+    "typing",
+    "tests",
+    "stories",
+    "docs",
+    "slim",
+    "cadence",
+    "floor",
+    "networks",
+]
+
+ROOT = Path(__file__).parent
+REPORT = ROOT / ".nox" / "report.json"
+PYTHONS = ["3.11", "3.12", "3.13"]
+MAIN_PYTHON = PYTHONS[0]
+PACKAGES = sorted(path.parent.name for path in ROOT.glob("packages/*/pyproject.toml"))
+SHARED_ENVIRONMENT = ".nox/workspace"  # the sessions that need all packages and all tools share one
+FLOOR_TORCH = "2.4.*"
+FLOOR_NUMPY = "1.26.*"
+
+REPORT.parent.mkdir(exist_ok=True)
+nox.options.report = str(REPORT)
+
+# Byte code that is never written is compiled again in every test process: 3 s for torch alone.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def sync(session: nox.Session, *selection: str) -> None:
+    """Make the session's environment exactly what `uv.lock` says for `selection`."""
+    location = session.virtualenv.location
+    session.run_install(
+        "uv",
+        "sync",
+        "--frozen",
+        "--quiet",
+        "--no-default-groups",
+        f"--python={location}",
+        *selection,
+        env={"UV_PROJECT_ENVIRONMENT": location},
+    )
+
+
+def workspace(session: nox.Session, *commands: list[str]) -> None:
+    """Run commands where every package, every extra and every tool is installed.
+
+    The sessions that need all of it share one environment, which saves compiling torch and its friends once a session.
+    """
+    environment = {"UV_PROJECT_ENVIRONMENT": SHARED_ENVIRONMENT, "VIRTUAL_ENV": ""}
+    base = ["uv", "--quiet", "run", "--frozen", f"--python={MAIN_PYTHON}"]
+    everything = ["--all-packages", "--all-extras", "--group=dev"]
+    for command in commands:
+        session.run(*base, *everything, *command, env=environment, external=True)
+
+
+def build(session: nox.Session, tree: Path, dist: Path, package: str) -> None:
+    """Build one wheel as a release does: without the workspace's sources."""
+    session.run_install(
+        "uv",
+        "build",
+        "--quiet",
+        "--wheel",
+        "--no-sources",
+        f"--directory={tree}",
+        f"--package={package}",
+        f"--out-dir={dist}",
+        external=True,
+    )
+
+
+def install_wheels(session: nox.Session, dist: Path, *requirements: str) -> None:
+    """Install with the real resolver, siblings out of `dist` only, the rest at locked versions."""
+    constraints = Path(session.create_tmp()) / "constraints.txt"
+    export(session, constraints, "--all-packages", "--all-extras", "--no-emit-workspace")
+    session.run_install(
+        "uv",
+        "pip",
+        "install",
+        "--quiet",
+        f"--find-links={dist}",
+        f"--constraints={constraints}",
+        *requirements,
+    )
+
+
+def export(session: nox.Session, target: Path, *selection: str) -> None:
+    """Write what `uv.lock` says for `selection` as a requirements file."""
+    session.run_install(
+        "uv",
+        "export",
+        "--frozen",
+        "--quiet",
+        "--no-hashes",
+        "--no-default-groups",
+        f"--output-file={target}",
+        *selection,
+        external=True,
+        silent=True,
+    )
+
+
+def empty_environment(session: nox.Session) -> None:
+    """Remove everything from a reused environment whose content no lock decides."""
+    frozen = session.run("uv", "pip", "freeze", "--exclude-editable", silent=True) or ""
+    names = [line.split("==")[0].split(" @ ")[0] for line in frozen.splitlines() if line]
+    if names:
+        session.run_install("uv", "pip", "uninstall", "--quiet", *names)
+
+
+def fresh_folder(session: nox.Session, name: str) -> Path:
+    """Return an empty folder of this session."""
+    folder = Path(session.create_tmp()) / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+@nox.session(venv_backend="none")
+def lint(session: nox.Session) -> None:
+    """Format, lint, strict types, import directions, and sibling ranges."""
+    workspace(
+        session,
+        ["ruff", "check"],
+        ["ruff", "format", "--check"],
+        ["lint-imports"],
+        ["basedpyright"],
+        # uv does not hold workspace members to the ranges that they declare; this does.
+        ["uv", "pip", "check"],
+    )
+
+
+@nox.session(venv_backend="none")
+def typing(session: nox.Session) -> None:
+    """What a user's type checker says about the public names."""
+    workspace(session, ["basedpyright", "--project=tests/typing"], ["mypy", "tests/typing"])
+
+
+@nox.session(python=PYTHONS)
+@nox.parametrize("package", PACKAGES)
+def tests(session: nox.Session, package: str) -> None:
+    """One package's tests, with nothing installed but what that package declares."""
+    sync(session, f"--package={package}", "--group=test")
+    session.run("pytest", f"packages/{package}/tests", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def stories(session: nox.Session) -> None:
+    """The tests that need more than one package, and the conventions of the repository."""
+    leave_out = ["--ignore=tests/docs", "--ignore=tests/networks"]
+    workspace(session, ["pytest", "tests", *leave_out, *session.posargs])
+
+
+@nox.session(venv_backend="none")
+def docs(session: nox.Session) -> None:
+    """Every example in README, docs and docstrings."""
+    sources = [f"packages/{name}/src" for name in PACKAGES]
+    workspace(
+        session,
+        ["pytest", "tests/docs", *session.posargs],
+        ["pytest", "--doctest-modules", *sources],
+    )
+
+
+@nox.session(venv_backend="none")
+def networks(session: nox.Session) -> None:
+    """Sixty real networks, traced without an error or a warning."""
+    workspace(session, ["pytest", "tests/networks", *session.posargs])
+
+
+@nox.session(python=MAIN_PYTHON)
+def slim(session: nox.Session) -> None:
+    """`tl-torch` alone works: from the workspace, and from the built wheels."""
+    session.run(
+        "uv", "run", "--frozen", "--quiet", "--isolated", "--package=tl-torch", f"--python={MAIN_PYTHON}",
+        "python", "tests/smoke/slim.py",
+        external=True,
+    )  # fmt: skip
+    dist = fresh_folder(session, "dist")
+    for package in ("tl-core", "tl-torch"):
+        build(session, ROOT, dist, package)
+    empty_environment(session)
+    install_wheels(session, dist, "tl-torch")
+    session.run("python", "-P", "tests/smoke/slim.py")
+
+
+@nox.session(python=MAIN_PYTHON)
+def wheels(session: nox.Session) -> None:
+    """Every wheel, installed in an empty environment with the real resolver."""
+    dist = fresh_folder(session, "dist")
+    for package in PACKAGES:
+        build(session, ROOT, dist, package)
+    session.run("python", "tests/smoke/wheel_contents.py", str(dist))
+    empty_environment(session)
+    install_wheels(session, dist, "torchlens")
+    session.run("python", "-P", "tests/smoke/whole.py")
+
+
+@nox.session(python=MAIN_PYTHON)
+def cadence(session: nox.Session) -> None:
+    """One package released alone goes with its older siblings; one outside their range is refused."""
+    tree = fresh_folder(session, "tree")
+    for name in ("pyproject.toml", "uv.lock"):
+        shutil.copy(ROOT / name, tree)
+    skip = shutil.ignore_patterns("__pycache__", "tests")
+    shutil.copytree(ROOT / "packages", tree / "packages", ignore=skip)
+    dist = fresh_folder(session, "dist")
+    for package in PACKAGES:
+        build(session, tree, dist, package)
+
+    for package, smoke in (("tl-core", "slim"), ("tl-viz", "whole"), ("tl-torch", "whole")):
+        newer = bump(session, tree, package, "patch")
+        build(session, tree, dist, package)
+        empty_environment(session)
+        top = "tl-torch" if smoke == "slim" else "torchlens"
+        install_wheels(session, dist, top, f"{package}=={newer}")
+        session.run("python", "-P", f"tests/smoke/{smoke}.py")
+
+    outside = bump(session, tree, "tl-core", "minor")
+    build(session, tree, dist, "tl-core")
+    empty_environment(session)
+    session.log(f"tl-core {outside} is outside the range of its siblings; this must be refused:")
+    session.run(
+        "uv", "pip", "install", "--dry-run", f"--find-links={dist}", "torchlens", f"tl-core=={outside}",
+        success_codes=[1],
+    )  # fmt: skip
+
+
+def bump(session: nox.Session, tree: Path, package: str, part: str) -> str:
+    """Raise one package's version in `tree` and return it."""
+    output = session.run(
+        "uv", "version", "--short", "--frozen", f"--directory={tree}", f"--package={package}", f"--bump={part}",
+        external=True, silent=True,
+    )  # fmt: skip
+    return str(output).split()[-1]
+
+
+@nox.session(python=MAIN_PYTHON)
+def floor(session: nox.Session) -> None:
+    """The oldest torch and NumPy that are promised to work."""
+    requirements = fresh_folder(session, "floor") / "requirements.txt"
+    export(
+        session, requirements, "--package=tl-torch", "--group=test", "--extra=pandas",
+        "--no-emit-workspace", "--prune=torch", "--prune=numpy",
+    )  # fmt: skip
+    session.run_install(
+        "uv", "pip", "install", "--quiet", f"--requirements={requirements}",
+        f"torch=={FLOOR_TORCH}", f"numpy=={FLOOR_NUMPY}", "-e", "packages/tl-core", "-e", "packages/tl-torch",
+    )  # fmt: skip
+    for package in ("tl-core", "tl-torch"):
+        session.run("pytest", f"packages/{package}/tests", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def size(session: nox.Session) -> None:
+    """Lines of code of each package, without docstrings and blank lines."""
+    session.run("python", "tools/size.py")
+
+
+@nox.session(venv_backend="none")
+def bench(session: nox.Session) -> None:
+    """The benchmarks of `docs/performance.md`, on a quiet machine."""
+    workspace(session, ["python", "benchmarks/overhead.py", *session.posargs])
