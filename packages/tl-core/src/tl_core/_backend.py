@@ -1,0 +1,99 @@
+"""The contract between the records and a framework, and the registry of those who fulfil it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Protocol, final
+
+from tl_core._errors import BackendUnsupportedError, MissingDependencyError
+from tl_core._record import CallRecord, OpRecord
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostArray:
+    """A value as plain bytes in host memory."""
+
+    dtype: str
+    """Plain name: `float32`, `bfloat16`, `float8_e4m3fn`, `complex64`, `bool`..."""
+    shape: tuple[int, ...]
+    data: memoryview
+    """Row-major, contiguous, little-endian bytes; empty for an empty tensor."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpCost:
+    """Work of one function call; `None` where no formula is known."""
+
+    flops: int | None
+    """Floating-point operations; a fused multiply-add counts as 2."""
+    macs: int | None
+    """Fused multiply-adds."""
+
+
+class Backend(Protocol):
+    """What a framework supplies so that its traces can be costed, saved, loaded and replayed."""
+
+    @property
+    def name(self) -> str:
+        """Registered name."""
+        ...
+
+    def cost(self, call: CallRecord, outputs: Sequence[OpRecord]) -> OpCost | None:
+        """Work of a recorded call, from shapes alone; None for an unknown operator."""
+        ...
+
+    def to_host(self, value: object) -> HostArray:
+        """Copy a payload into host memory."""
+        ...
+
+    def from_host(self, array: HostArray, device: str = "cpu") -> object:
+        """Rebuild a framework value from host memory."""
+        ...
+
+    def storage_key(self, value: object) -> object:
+        """A hashable identity of memory, shape and strides: two payloads with equal keys hold the same values."""
+        ...
+
+    def replay(self, call: CallRecord, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
+        """Run a recorded call again on framework values."""
+        ...
+
+
+@cache
+def backend_entry_points() -> dict[str, EntryPoint]:
+    """Names of the installed backends; scanning imports none of them."""
+    return {point.name: point for point in entry_points(group="torchlens.backends")}
+
+
+@cache
+def backend(name: str) -> Backend:
+    """Load the backend called `name`.
+
+    Raises:
+        BackendUnsupportedError: no installed distribution registers that name.
+        MissingDependencyError: the distribution is there and its framework is not.
+    """
+    points = backend_entry_points()
+    if name not in points:
+        raise BackendUnsupportedError(
+            f"No backend is called {name!r}; installed: {', '.join(sorted(points)) or 'none'}.",
+            code="unknown_backend",
+            remedy=f"pip install tl-{name}" if name == "torch" else "pip install tl-preview-backends",
+            asked=name,
+            installed=sorted(points),
+        )
+    try:
+        factory = points[name].load()
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError(
+            f"Backend {name!r} needs {error.name}, which is not installed.",
+            code="missing_dependency",
+            remedy=f"pip install {error.name}",
+            backend=name,
+        ) from error
+    return factory()

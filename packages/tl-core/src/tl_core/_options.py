@@ -1,0 +1,23 @@
+"""Options of a capture, as frozen records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureOptions:
+    """How a run is recorded."""
+
+    recurrence_detection: bool = True
+    """Group repeated calls of one site into passes of one layer; False gives one layer a call."""
+    compute_input_output_distances: bool = True
+    """Offer hop distances from the inputs and to the outputs."""
+    detach_saved_activations: bool = False
+    """Detach saved values from autograd, so that they keep no graph alive."""
+    inference_only: bool = False
+    """Run the forward pass without gradients."""
+    keep_orphans: bool = False
+    """Keep ops that are connected to neither an input nor an output."""
