@@ -14,9 +14,7 @@ import nox
 nox.needs_version = ">=2026.4"
 nox.options.default_venv_backend = "uv"
 nox.options.reuse_venv = "yes"  # `uv sync` is exact, so a reused environment holds nothing stale
-nox.options.error_on_missing_interpreters = (
-    False  # a missing Python is reported and counted as skipped
-)
+nox.options.error_on_missing_interpreters = False  # a missing Python is reported and counted as skipped
 nox.options.download_python = "never"
 nox.options.sessions = [
     "lint",

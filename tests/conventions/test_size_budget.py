@@ -20,9 +20,7 @@ HARD_FILE_LIMIT = 600
 HARD_FUNCTION_LIMIT = 80
 """Lines of code of a function; no exemption lifts this one."""
 
-EXEMPTIONS = tomllib.loads(
-    Path(__file__).with_name("size_exemptions.toml").read_text(encoding="utf-8")
-)
+EXEMPTIONS = tomllib.loads(Path(__file__).with_name("size_exemptions.toml").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -58,11 +56,7 @@ def test_hard_stops_have_no_exemption(measures: list[Measure]) -> None:
 
 def test_exemptions_only_shrink(measures: list[Measure]) -> None:
     size = {measure.name: measure for measure in measures}
-    stale = [
-        name
-        for name in EXEMPTIONS
-        if name not in size or size[name].code <= LIMITS[size[name].kind]
-    ]
+    stale = [name for name in EXEMPTIONS if name not in size or size[name].code <= LIMITS[size[name].kind]]
     assert not stale, f"no longer over the limit, remove from size_exemptions.toml: {stale}"
 
 
@@ -71,9 +65,7 @@ def test_exemptions_have_reasons() -> None:
     assert not bare, f"say why these may be large: {bare}"
 
 
-def test_the_measure_leaves_out_docstrings_and_blank_lines(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_measure_leaves_out_docstrings_and_blank_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("size.ROOT", tmp_path)
     source = tmp_path / "sample.py"
     source.write_text('"""Doc.\n\nMore.\n"""\n\n\ndef f():\n    """Doc."""\n\n    return 1\n')

@@ -42,11 +42,7 @@ def texts() -> dict[str, str]:
 
 
 def matches(pattern: re.Pattern[str], texts: dict[str, str]) -> list[str]:
-    return [
-        f"{name}: {found.group()}"
-        for name, text in texts.items()
-        for found in pattern.finditer(text)
-    ]
+    return [f"{name}: {found.group()}" for name, text in texts.items() for found in pattern.finditer(text)]
 
 
 def test_no_file_holds_a_path_of_a_machine(texts: dict[str, str]) -> None:
@@ -94,9 +90,7 @@ def test_siblings_are_required_by_range(package: Path) -> None:
 
 def test_all_packages_ask_for_the_same_pythons() -> None:
     ranges = {
-        tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-            "requires-python"
-        ]
+        tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"]
         for package in PACKAGES
     }
     assert ranges == {">=3.11"}

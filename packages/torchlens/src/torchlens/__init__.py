@@ -1,1 +1,41 @@
-"""Everything a PyTorch model computes, by name: one namespace and a command line."""
+"""The namespace of TorchLens: `import torchlens as tl`.
+
+Every public name of the packages stands here, and none of them is imported before it is touched: importing
+`torchlens` loads no framework. `__init__.pyi` tells type checkers what the names are.
+"""
+
+from importlib import import_module as _import_module
+from importlib.util import find_spec as _find_spec
+
+_HOME = {
+    "trace": "tl_torch",
+}
+"""Where each public name lives: the package that exports it, or the module of `torchlens` that it is."""
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> object:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(
+            f"module 'torchlens' has no attribute {name!r}", name=name, obj=_import_module("torchlens")
+        )
+    try:
+        module = _import_module(home)
+    except ModuleNotFoundError as error:
+        if error.name != home:
+            raise  # something inside an installed package is broken, and its own error says what
+        distribution = home.replace("_", "-")
+        raise ImportError(
+            f"torchlens.{name} comes with {distribution}, which is not installed. Run: pip install {distribution}",
+            name=home,
+        ) from None
+    value: object = module if home == f"torchlens.{name}" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    own = {name for name in globals() if not name.startswith("_") or name.startswith("__")}
+    return sorted(own | {name for name, home in _HOME.items() if _find_spec(home)})
