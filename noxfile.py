@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tomllib
 from pathlib import Path
 
 import nox
@@ -23,6 +24,7 @@ nox.options.sessions = [
     "stories",
     "docs",
     "slim",
+    "wheels",
     "cadence",
     "floor",
     "networks",
@@ -34,8 +36,7 @@ PYTHONS = ["3.11", "3.12", "3.13"]
 MAIN_PYTHON = PYTHONS[0]
 PACKAGES = sorted(path.parent.name for path in ROOT.glob("packages/*/pyproject.toml"))
 SHARED_ENVIRONMENT = ".nox/workspace"  # the sessions that need all packages and all tools share one
-FLOOR_TORCH = "2.4.*"
-FLOOR_NUMPY = "1.26.*"
+FLOOR = {"torch": "2.4.*", "numpy": "1.26.*", "pandas": "2.2.*"}
 
 REPORT.parent.mkdir(exist_ok=True)
 nox.options.report = str(REPORT)
@@ -86,19 +87,24 @@ def build(session: nox.Session, tree: Path, dist: Path, package: str) -> None:
     )
 
 
-def install_wheels(session: nox.Session, dist: Path, *requirements: str) -> None:
-    """Install with the real resolver, siblings out of `dist` only, the rest at locked versions."""
-    constraints = Path(session.create_tmp()) / "constraints.txt"
+def install_wheels(session: nox.Session, folders: list[Path], package: str, versions: dict[str, str]) -> None:
+    """Install a package with the real resolver: siblings at `versions`, the rest at locked versions.
+
+    The siblings' versions are constraints, since an index may hold other distributions of the same names.
+    """
+    constraints = Path(session.create_tmp()).resolve() / "constraints.txt"
     export(session, constraints, "--all-packages", "--all-extras", "--no-emit-workspace")
-    session.run_install(
-        "uv",
-        "pip",
-        "install",
-        "--quiet",
-        f"--find-links={dist}",
-        f"--constraints={constraints}",
-        *requirements,
-    )
+    with constraints.open("a") as file:
+        file.writelines(f"{name}=={version}\n" for name, version in versions.items())
+    links = [f"--find-links={folder}" for folder in folders]
+    session.run_install("uv", "pip", "install", "--quiet", *links, f"--constraints={constraints}", package)
+
+
+def tree_versions(tree: Path) -> dict[str, str]:
+    """Return the version of each package in a source tree."""
+    paths = [tree / "packages" / package / "pyproject.toml" for package in PACKAGES]
+    projects = [tomllib.loads(path.read_text(encoding="utf-8"))["project"] for path in paths]
+    return {project["name"]: project["version"] for project in projects}
 
 
 def export(session: nox.Session, target: Path, *selection: str) -> None:
@@ -117,17 +123,9 @@ def export(session: nox.Session, target: Path, *selection: str) -> None:
     )
 
 
-def empty_environment(session: nox.Session) -> None:
-    """Remove everything from a reused environment whose content no lock decides."""
-    frozen = session.run("uv", "pip", "freeze", "--exclude-editable", silent=True) or ""
-    names = [line.split("==")[0].split(" @ ")[0] for line in frozen.splitlines() if line]
-    if names:
-        session.run_install("uv", "pip", "uninstall", "--quiet", *names)
-
-
 def fresh_folder(session: nox.Session, name: str) -> Path:
     """Return an empty folder of this session."""
-    folder = Path(session.create_tmp()) / name
+    folder = Path(session.create_tmp()).resolve() / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
@@ -185,7 +183,7 @@ def networks(session: nox.Session) -> None:
     workspace(session, ["pytest", "tests/networks", *session.posargs])
 
 
-@nox.session(python=MAIN_PYTHON)
+@nox.session(python=MAIN_PYTHON, reuse_venv=False)
 def slim(session: nox.Session) -> None:
     """`tl-torch` alone works: from the workspace, and from the built wheels."""
     session.run(
@@ -196,24 +194,22 @@ def slim(session: nox.Session) -> None:
     dist = fresh_folder(session, "dist")
     for package in ("tl-core", "tl-torch"):
         build(session, ROOT, dist, package)
-    empty_environment(session)
-    install_wheels(session, dist, "tl-torch")
+    install_wheels(session, [dist], "tl-torch", tree_versions(ROOT))
     session.run("python", "-P", "tests/smoke/slim.py")
 
 
-@nox.session(python=MAIN_PYTHON)
+@nox.session(python=MAIN_PYTHON, reuse_venv=False)
 def wheels(session: nox.Session) -> None:
     """Every wheel, installed in an empty environment with the real resolver."""
     dist = fresh_folder(session, "dist")
     for package in PACKAGES:
         build(session, ROOT, dist, package)
     session.run("python", "tests/smoke/wheel_contents.py", str(dist))
-    empty_environment(session)
-    install_wheels(session, dist, "torchlens")
+    install_wheels(session, [dist], "torchlens", tree_versions(ROOT))
     session.run("python", "-P", "tests/smoke/whole.py")
 
 
-@nox.session(python=MAIN_PYTHON)
+@nox.session(python=MAIN_PYTHON, reuse_venv=False)
 def cadence(session: nox.Session) -> None:
     """One package released alone goes with its older siblings; one outside their range is refused."""
     tree = fresh_folder(session, "tree")
@@ -225,22 +221,23 @@ def cadence(session: nox.Session) -> None:
     for package in PACKAGES:
         build(session, tree, dist, package)
 
-    for package, smoke in (("tl-core", "slim"), ("tl-viz", "whole"), ("tl-torch", "whole")):
+    released = tree_versions(tree)
+    for package, smoke in (("tl-core", "slim"), ("tl-torch", "whole"), ("tl-viz", "whole")):
         newer = bump(session, tree, package, "patch")
-        build(session, tree, dist, package)
-        empty_environment(session)
+        build(session, tree, fresh_folder(session, package), package)
+        session.run_install("uv", "pip", "uninstall", "--quiet", *PACKAGES)
         top = "tl-torch" if smoke == "slim" else "torchlens"
-        install_wheels(session, dist, top, f"{package}=={newer}")
+        mixed = released | {package: newer}
+        session.log(f"installing {mixed}")
+        install_wheels(session, [dist, dist.parent / package], top, mixed)
         session.run("python", "-P", f"tests/smoke/{smoke}.py")
 
     outside = bump(session, tree, "tl-core", "minor")
     build(session, tree, dist, "tl-core")
-    empty_environment(session)
     session.log(f"tl-core {outside} is outside the range of its siblings; this must be refused:")
-    session.run(
-        "uv", "pip", "install", "--dry-run", f"--find-links={dist}", "torchlens", f"tl-core=={outside}",
-        success_codes=[1],
-    )  # fmt: skip
+    siblings = [f"{name}=={version}" for name, version in (released | {"tl-core": outside}).items()]
+    refused = ["uv", "pip", "install", "--dry-run", f"--find-links={dist}", *siblings]
+    session.run(*refused, success_codes=[1])
 
 
 def bump(session: nox.Session, tree: Path, package: str, part: str) -> str:
@@ -252,17 +249,17 @@ def bump(session: nox.Session, tree: Path, package: str, part: str) -> str:
     return str(output).split()[-1]
 
 
-@nox.session(python=MAIN_PYTHON)
+@nox.session(python=MAIN_PYTHON, reuse_venv=False)
 def floor(session: nox.Session) -> None:
-    """The oldest torch and NumPy that are promised to work."""
+    """The oldest torch, NumPy and pandas that are promised to work."""
     requirements = fresh_folder(session, "floor") / "requirements.txt"
     export(
-        session, requirements, "--package=tl-torch", "--group=test", "--extra=pandas",
-        "--no-emit-workspace", "--prune=torch", "--prune=numpy",
+        session, requirements, "--package=tl-core", "--package=tl-torch", "--group=test",
+        "--no-emit-workspace", *(f"--prune={name}" for name in FLOOR),
     )  # fmt: skip
     session.run_install(
         "uv", "pip", "install", "--quiet", f"--requirements={requirements}",
-        f"torch=={FLOOR_TORCH}", f"numpy=={FLOOR_NUMPY}", "-e", "packages/tl-core", "-e", "packages/tl-torch",
+        *(f"{name}=={version}" for name, version in FLOOR.items()), "-e", "packages/tl-core", "-e", "packages/tl-torch",
     )  # fmt: skip
     for package in ("tl-core", "tl-torch"):
         session.run("pytest", f"packages/{package}/tests", *session.posargs)

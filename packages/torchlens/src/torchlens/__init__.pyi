@@ -1,0 +1,1 @@
+from tl_torch import trace as trace
