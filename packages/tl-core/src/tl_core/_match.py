@@ -1,0 +1,150 @@
+"""Selectors turned into checks of live records: the part of `save=` that runs for every op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, final
+
+from tl_core._context import OpContext, call_label, label_type
+from tl_core._errors import ArgumentTypeError
+from tl_core._selector import (
+    And,
+    Func,
+    InModule,
+    Label,
+    LabelContains,
+    ModuleOutput,
+    Not,
+    Or,
+    Selector,
+    Where,
+    foreign_selector,
+)
+
+if TYPE_CHECKING:
+    from tl_core._record import ModuleCallRecord, OpRecord
+
+Check = Callable[["OpRecord"], bool]
+
+
+@final
+class LiveFacts:
+    """What is known so far about the ops of a running capture, beyond their records."""
+
+    __slots__ = ("exits", "remember", "sites")
+
+    def __init__(self, *, remember: bool) -> None:
+        self.exits: dict[int, set[str]] = {}
+        """By op index: the `module(...)` addresses whose calls have returned that op."""
+        self.sites: dict[int, frozenset[Selector]] = {}
+        """By op index: the label selectors that name the op through an earlier trace."""
+        self.remember = remember
+        """Whether a predicate's answer must be kept because the op is judged again when its module returns it."""
+
+
+def func_matches(asked: str, name: str) -> bool:
+    """Whether `func(asked)` means the function called `name`."""
+    return asked in (name, name.removesuffix("_"), label_type(name))
+
+
+def call_matches(asked: str, call: ModuleCallRecord) -> bool:
+    """Whether a module address or call label means this call."""
+    module = call.module
+    if asked == module.address or asked in module.aliases or asked == call_label(call):
+        return True
+    return any(asked == f"{alias}:{call.number}" for alias in module.aliases)
+
+
+def judge(selector: Where, record: OpRecord) -> bool:
+    """Ask the predicate of `selector`.
+
+    Raises:
+        ArgumentTypeError: it returned something other than a bool or None.
+    """
+    answer: object = selector.predicate(OpContext(record))
+    if answer is None or answer is False:
+        return False
+    if answer is True:
+        return True
+    context = OpContext(record)
+    raise ArgumentTypeError(
+        f"The predicate {selector!r} returned {answer!r} ({type(answer).__name__}) for op {context.index} "
+        f"({context.func_name}, shape {context.shape}); it must return True, False or None.",
+        code="predicate_return_invalid",
+        remedy="wrap the result in bool(...)",
+        predicate=repr(selector),
+        returned=repr(answer),
+        op=context.index,
+    )
+
+
+def live_check(selector: Selector, facts: LiveFacts) -> Check:
+    """Compile `selector` into a function of a live record."""
+    match selector:
+        case Func(name):
+            return _func_check(name)
+        case ModuleOutput(address):
+            exits = facts.exits
+            return lambda record: address in exits.get(record.index, ())
+        case InModule(address):
+            return _inside_check(address)
+        case Label() | LabelContains():
+            sites = facts.sites
+            return lambda record: selector in sites.get(record.index, ())
+        case Where():
+            return _predicate_check(selector, remember=facts.remember)
+        case And(left, right):
+            first, second = live_check(left, facts), live_check(right, facts)
+            return lambda record: first(record) and second(record)
+        case Or(left, right):
+            first, second = live_check(left, facts), live_check(right, facts)
+            return lambda record: first(record) or second(record)
+        case Not(inner):
+            check = live_check(inner, facts)
+            return lambda record: not check(record)
+        case _:
+            raise foreign_selector(selector)
+
+
+def _func_check(asked: str) -> Check:
+    known: dict[str, bool] = {}
+
+    def check(record: OpRecord) -> bool:
+        call = record.call
+        if call is None:
+            return False
+        name = call.name
+        answer = known.get(name)
+        if answer is None:
+            answer = known[name] = func_matches(asked, name)
+        return answer
+
+    return check
+
+
+def _inside_check(asked: str) -> Check:
+    known: dict[int, bool] = {}
+
+    def inside(call: ModuleCallRecord | None) -> bool:
+        if call is None:
+            return False
+        answer = known.get(call.index)
+        if answer is None:
+            answer = known[call.index] = call_matches(asked, call) or inside(call.parent)
+        return answer
+
+    return lambda record: record.kind == "op" and inside(record.module)
+
+
+def _predicate_check(selector: Where, *, remember: bool) -> Check:
+    if not remember:
+        return lambda record: judge(selector, record)
+    known: dict[int, bool] = {}
+
+    def check(record: OpRecord) -> bool:
+        answer = known.get(record.index)
+        if answer is None:
+            answer = known[record.index] = judge(selector, record)
+        return answer
+
+    return check

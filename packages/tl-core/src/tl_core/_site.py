@@ -1,0 +1,176 @@
+"""Sites of an earlier trace, recognised while another run of the model is recorded.
+
+A label is known only when a run is over. During a run it therefore names a place in an earlier trace: the n-th call of
+a function in a certain module call. The place is found again by counting, and its shape is compared.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, final
+
+from tl_core._errors import ConfigurationError, DivergenceError
+from tl_core._find import find_indices, records_of
+from tl_core._match import func_matches
+from tl_core._selector import Label, LabelContains, Selector, leaves
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tl_core._record import OpRecord
+    from tl_core._trace import Trace
+
+SiteKey = tuple[str, str, int, int]
+"""Function (or kind of a source), module (or the address of a source), number of the module call, output position."""
+
+
+def site_key(record: OpRecord) -> SiteKey:
+    """What ops at the same place of two runs have in common; equal keys in one run are told apart by their order."""
+    if record.call is None:
+        return record.kind, record.address, 0, 0
+    module = record.module
+    if module is None:
+        return record.call.name, "", 0, record.position
+    return record.call.name, module.module.address, module.number, record.position
+
+
+@final
+class Sites:
+    """The sites that a set of label selectors names, and which of them came up again."""
+
+    __slots__ = ("_counts", "_like", "_named", "_names", "_reached", "_records", "_slots", "_strangers")
+
+    def __init__(self, like: Trace, selectors: Iterable[Label | LabelContains]) -> None:
+        self._like = like
+        self._records = records_of(like).ops
+        self._named: dict[int, frozenset[Selector]] = {}
+        for selector in selectors:
+            for index in find_indices(like, selector):
+                self._named[index] = self._named.get(index, frozenset()) | {selector}
+        keys = {site_key(self._records[index]) for index in self._named}
+        self._names = {key[0] for key in keys}
+        self._slots: dict[SiteKey, list[int]] = {key: [] for key in keys}
+        for record in self._records:
+            key = site_key(record)
+            if key in self._slots:
+                self._slots[key].append(record.index)
+        self._counts = dict.fromkeys(keys, 0)
+        self._reached: set[int] = set()
+        self._strangers: list[tuple[int, OpRecord]] = []
+
+    def locate(self, record: OpRecord) -> frozenset[Selector] | None:
+        """The label selectors that name this op; to be called once for each op, in order of appearance."""
+        if (record.kind if record.call is None else record.call.name) not in self._names:
+            return None
+        key = site_key(record)
+        slots = self._slots.get(key)
+        if slots is None:
+            return None
+        count = self._counts[key]
+        self._counts[key] = count + 1
+        if count >= len(slots):
+            return None
+        index = slots[count]
+        named = self._named.get(index)
+        if named is not None:
+            self._reached.add(index)
+            if self._records[index].shape != record.shape:
+                self._strangers.append((index, record))
+        return named
+
+    def check(self, *, stopped: bool) -> None:
+        """Compare what came up with what was named.
+
+        Args:
+            stopped: whether the run was ended early, so that later sites could not come up.
+
+        Raises:
+            DivergenceError: a site came up with another shape, or not at all.
+        """
+        ops = self._like.ops
+        problems: list[str] = []
+        for index, record in self._strangers:
+            shape = self._records[index].shape
+            problems.append(f"{ops[index].label} has shape {shape} there and came with {record.shape}")
+        if not stopped:
+            missing = sorted(set(self._named) - self._reached)
+            problems += [f"{_place(self._records[index], ops[index].label)} was not reached" for index in missing]
+        if problems:
+            shown = problems[:8] + ([f"and {len(problems) - 8} more"] if len(problems) > 8 else [])
+            raise DivergenceError(
+                f"The run parted from the trace {self._like.name!r} given as like=:\n    " + "\n    ".join(shown),
+                code="like_diverged",
+                remedy="trace the model once more with inputs of the same shapes, and give that trace as like=; "
+                "or select by func(...), module(...) or where(...), which need no earlier trace",
+                like=self._like.name,
+                problems=tuple(problems),
+            )
+
+
+def live_sites(selectors: Iterable[Selector], like: Trace | None, option: str) -> Sites | None:
+    """The sites that the labels inside `selectors` name; None when there are no labels.
+
+    Args:
+        selectors: what a live option was given.
+        like: the earlier trace, if there is one.
+        option: the option's name, for messages.
+
+    Raises:
+        ConfigurationError: a label without `like=`, or one that the trace does not have.
+    """
+    named = [leaf for one in selectors for leaf in leaves(one) if isinstance(leaf, (Label, LabelContains))]
+    if not named:
+        return None
+    if like is None:
+        raise _needs_like(named[0], option)
+    for leaf in named:
+        if not find_indices(like, leaf):
+            raise _unknown(leaf, like, option)
+    return Sites(like, named)
+
+
+def _needs_like(leaf: Label | LabelContains, option: str) -> ConfigurationError:
+    text = leaf.label if isinstance(leaf, Label) else leaf.text
+    spelled = repr(text) if isinstance(leaf, Label) else f"tl.{leaf!r}"
+    name = repr(text) if text.isidentifier() and not any(map(str.isdigit, text)) else "'relu'"
+    return ConfigurationError(
+        f"{option}={spelled} names ops by label, and labels are given when a run is over, so this run cannot know them.",
+        code="live_label_needs_like",
+        remedy=f"trace once, then name the trace: first = tl.trace(model, x); "
+        f"tl.trace(model, x, {option}={spelled}, like=first). "
+        f"A function or a module needs no earlier trace: {option}=tl.func({name}), {option}=tl.module('layer1.0')",
+        option=option,
+        asked=text,
+    )
+
+
+def _unknown(leaf: Label | LabelContains, like: Trace, option: str) -> ConfigurationError:
+    records = records_of(like)
+    if isinstance(leaf, LabelContains):
+        text, problem = leaf.text, f"No label of the trace {like.name!r} contains {leaf.text!r}."
+    else:
+        text, problem = leaf.label, f"The trace {like.name!r} given as like= has no op or layer {leaf.label!r}."
+    close = closest(text, {op.label for op in like.ops} | {op.layer_label for op in like.ops})
+    if any(func_matches(text, call.name) for call in records.calls):
+        remedy = f"{text!r} is a function: {option}=tl.func({text!r})"
+    elif any(text in (module.address, *module.aliases) for module in records.modules):
+        remedy = f"{text!r} is a module: {option}=tl.module({text!r})"
+    elif close:
+        remedy = f"closest labels: {', '.join(close)}"
+    else:
+        remedy = "print(trace.summary(level='op')) lists every label"
+    return ConfigurationError(
+        problem, code="unknown_label", remedy=remedy, option=option, asked=text, closest=close, like=like.name
+    )
+
+
+def closest(text: str, names: Iterable[str], count: int = 5) -> tuple[str, ...]:
+    """The names that a misspelt `text` may have meant, the likeliest first."""
+    pool = sorted(set(names))
+    return tuple(difflib.get_close_matches(text, pool, n=count, cutoff=0.6))
+
+
+def _place(record: OpRecord, label: str) -> str:
+    call = record.module
+    where = "" if call is None or not call.module.address else f" in {call.module.address}:{call.number}"
+    return f"{label}{where}"
