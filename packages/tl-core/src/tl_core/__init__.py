@@ -1,5 +1,46 @@
 """Records, graph, selectors, file format and backend contract of TorchLens."""
 
+from tl_core._backend import Backend as Backend
+from tl_core._backend import HostArray as HostArray
+from tl_core._backend import OpCost as OpCost
+from tl_core._backend import backend as backend
+from tl_core._backend import backend_entry_points as backend_entry_points
+from tl_core._builder import TraceBuilder as TraceBuilder
+from tl_core._errors import TorchLensError as TorchLensError
+from tl_core._errors import ConfigurationError as ConfigurationError
+from tl_core._errors import ArgumentTypeError as ArgumentTypeError
+from tl_core._errors import CaptureError as CaptureError
+from tl_core._errors import ReentrantTraceError as ReentrantTraceError
+from tl_core._errors import UnsupportedTensorVariantError as UnsupportedTensorVariantError
+from tl_core._errors import DistributedCaptureUnsupportedError as DistributedCaptureUnsupportedError
+from tl_core._errors import DivergenceError as DivergenceError
+from tl_core._errors import LookupFailedError as LookupFailedError
+from tl_core._errors import AmbiguousOpLookupError as AmbiguousOpLookupError
+from tl_core._errors import PayloadUnavailableError as PayloadUnavailableError
+from tl_core._errors import MutatedReferenceError as MutatedReferenceError
+from tl_core._errors import ArtifactError as ArtifactError
+from tl_core._errors import BackendUnsupportedError as BackendUnsupportedError
+from tl_core._errors import BackendCapabilityConformanceError as BackendCapabilityConformanceError
+from tl_core._errors import MissingDependencyError as MissingDependencyError
+from tl_core._errors import TorchLensWarning as TorchLensWarning
+from tl_core._errors import ScalarEscapeWarning as ScalarEscapeWarning
+from tl_core._options import CaptureOptions as CaptureOptions
+from tl_core._record import AliasRead as AliasRead
+from tl_core._record import BufferRecord as BufferRecord
+from tl_core._record import CallRecord as CallRecord
+from tl_core._record import Frames as Frames
+from tl_core._record import GapRecord as GapRecord
+from tl_core._record import ModuleCallRecord as ModuleCallRecord
+from tl_core._record import ModuleRecord as ModuleRecord
+from tl_core._record import Opaque as Opaque
+from tl_core._record import OpKind as OpKind
+from tl_core._record import OpRecord as OpRecord
+from tl_core._record import ParamRecord as ParamRecord
+from tl_core._record import ReadKind as ReadKind
+from tl_core._record import ReadRecord as ReadRecord
+from tl_core._record import Records as Records
+from tl_core._trace import Trace as Trace
+from tl_core._trace import TraceInfo as TraceInfo
 from tl_core._context import OpContext as OpContext
 from tl_core._save import SavePolicy as SavePolicy
 from tl_core._save import save_policy as save_policy
@@ -24,4 +65,49 @@ __all__ = [
     # what a run saves
     "SavePolicy",
     "save_policy",
+    # records and how they are made
+    "TraceBuilder",
+    "Trace",
+    "TraceInfo",
+    "AliasRead",
+    "BufferRecord",
+    "CallRecord",
+    "Frames",
+    "GapRecord",
+    "ModuleCallRecord",
+    "ModuleRecord",
+    "Opaque",
+    "OpKind",
+    "OpRecord",
+    "ParamRecord",
+    "ReadKind",
+    "ReadRecord",
+    "Records",
+    # options
+    "CaptureOptions",
+    # backends
+    "Backend",
+    "HostArray",
+    "OpCost",
+    "backend",
+    "backend_entry_points",
+    # errors and warnings
+    "TorchLensError",
+    "ConfigurationError",
+    "ArgumentTypeError",
+    "CaptureError",
+    "ReentrantTraceError",
+    "UnsupportedTensorVariantError",
+    "DistributedCaptureUnsupportedError",
+    "DivergenceError",
+    "LookupFailedError",
+    "AmbiguousOpLookupError",
+    "PayloadUnavailableError",
+    "MutatedReferenceError",
+    "ArtifactError",
+    "BackendUnsupportedError",
+    "BackendCapabilityConformanceError",
+    "MissingDependencyError",
+    "TorchLensWarning",
+    "ScalarEscapeWarning",
 ]
