@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Protocol, final
+from typing import NamedTuple, Protocol, final
 
 from tl_core._errors import BackendUnsupportedError, MissingDependencyError
 from tl_core._record import CallRecord, OpRecord
@@ -22,6 +22,24 @@ class HostArray:
     shape: tuple[int, ...]
     data: memoryview
     """Row-major, contiguous, little-endian bytes; empty for an empty tensor."""
+
+
+@final
+class MemoryKey(NamedTuple):
+    """Where the elements of a value lie; values with equal keys hold the same elements.
+
+    Values in one `space` whose byte ranges overlap share those bytes.
+    """
+
+    space: Hashable
+    """Device, and whatever else changes what the bytes mean (a conjugate bit)."""
+    address: int
+    """Byte address of the first element within `space`."""
+    dtype: str
+    """Plain name, as in `HostArray`."""
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    """Steps between neighbours along each axis, in elements."""
 
 
 @final
@@ -56,7 +74,10 @@ class Backend(Protocol):
         ...
 
     def storage_key(self, value: object) -> object:
-        """A hashable identity of memory, shape and strides: two payloads with equal keys hold the same values."""
+        """A hashable identity of memory, shape and strides: two payloads with equal keys hold the same values.
+
+        Return a `MemoryKey` where addresses are known: then a bundle stores the bytes under several views once.
+        """
         ...
 
     def replay(self, call: CallRecord, args: Sequence[object], kwargs: Mapping[str, object]) -> object:
