@@ -1,0 +1,210 @@
+"""The display list: what every format draws, in order, with all coordinates and colours settled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tl_viz._layout import Geometry, Rect
+from tl_viz._measure import EDGE_LABEL_SIZE, PART_GAP, text_width
+from tl_viz._scene import Box, Node, Scene, TextRow, walk
+from tl_viz._theme import Theme
+
+MARGIN = 16.0
+ROW_GAP = 3.0
+STACK_STEP = 4.0
+LINE_WIDTH = 1.2
+CORNER = 6.0
+NOTE_SIZE = 10.5
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A rectangle."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    radius: float
+    fill: str
+    stroke: str
+    stroke_width: float = 1.0
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """Polylines of one colour, each with or without an arrowhead at its end."""
+
+    lines: tuple[tuple[tuple[float, float], ...], ...]
+    arrows: tuple[bool, ...]
+    colour: str
+    width: float = LINE_WIDTH
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One line of text. `x` is its left end, `y` its baseline."""
+
+    x: float
+    y: float
+    text: str
+    size: float
+    bold: bool
+    colour: str
+    width: float
+
+
+Shape = Bar | Stroke | Words
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Shapes that belong to one node, box or edge."""
+
+    key: str
+    kind: str
+    """`node`, `box`, `edge` or `note`."""
+    shapes: tuple[Shape, ...]
+    tooltip: str = ""
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """A finished picture."""
+
+    width: float
+    height: float
+    background: str
+    groups: tuple[Group, ...]
+    title: str = ""
+
+
+def display(scene: Scene, geometry: Geometry, theme: Theme, *, title: str = "") -> Display:
+    """Return the display list of a scene that has been laid out: frames, then lines, then nodes, then notes."""
+    head = MARGIN + (24.0 if title else 0.0)
+    groups: list[Group] = []
+    nodes: list[Group] = []
+    depth: dict[str, int] = {scene.root.key: 0}
+    for item in walk(scene.root):
+        rect = _moved(geometry.rects[item.key], head)
+        if isinstance(item, Node):
+            nodes.append(_node(item, rect, theme))
+        else:
+            level = depth[item.key] if item.key in depth else 0
+            for child in item.children:
+                depth[child.key] = level + 1
+            at = geometry.titles.get(item.key)
+            groups.append(_frame(item, rect, theme, level, at, head))
+    groups += _edges(scene, geometry, theme, head)
+    groups += nodes
+    width = geometry.width + 2 * MARGIN
+    height = geometry.height + head + MARGIN
+    if title:
+        words = _words(MARGIN, 22.0, TextRow(text=title, size=13.0, bold=True), theme)
+        groups.append(Group("title", "note", (words,)))
+        width = max(width, words.width + 2 * MARGIN)
+    for number, note in enumerate(scene.notes):
+        words = _words(MARGIN, height + 4, TextRow(text=note, size=NOTE_SIZE, muted=True), theme)
+        groups.append(Group(f"note-{number}", "note", (words,)))
+        height += NOTE_SIZE + 6
+        width = max(width, words.width + 2 * MARGIN)
+    return Display(width, height + (6 if scene.notes else 0), theme.background, tuple(groups), title)
+
+
+def _moved(rect: Rect, head: float) -> Rect:
+    return Rect(rect.x + MARGIN, rect.y + head, rect.width, rect.height)
+
+
+def _words(x: float, y: float, row: TextRow, theme: Theme, colour: str = "") -> Words:
+    colour = colour or (theme.muted if row.muted else theme.text)
+    width = text_width(row.text, row.size, row.bold)
+    return Words(x, y, row.text, row.size, row.bold, colour, width)
+
+
+def _frame(
+    box: Box, rect: Rect, theme: Theme, depth: int, title: tuple[float, float] | None, head: float
+) -> Group:
+    fill = theme.fills[min(depth, len(theme.fills) - 1)]
+    folded = box.copies > 1 or box.role == "run"
+    stroke = theme.run if folded else theme.frame
+    shapes: list[Shape] = []
+    if box.copies > 1:
+        shapes += _stack(rect, 7.0, fill, stroke)
+    shapes.append(
+        Bar(rect.x, rect.y, rect.width, rect.height, 7.0, fill, stroke, dashed=box.role == "segment")
+    )
+    if title:
+        x, y = title[0] + MARGIN, title[1] + head
+        for part in box.title:
+            colour = theme.run if part.text[:1] in "×↻≈" else ""
+            words = _words(x, y + part.size * 0.36, part, theme, colour)
+            shapes.append(words)
+            x += words.width + PART_GAP
+    return Group(box.key, "box", tuple(shapes), box.tooltip, box.link)
+
+
+def _stack(rect: Rect, radius: float, fill: str, stroke: str) -> list[Shape]:
+    """Return two sheets that show from behind a folded item, down and to the right."""
+    return [
+        Bar(rect.x + step, rect.y + step, rect.width, rect.height, radius, fill, stroke, 0.8)
+        for step in (STACK_STEP, STACK_STEP / 2)
+    ]
+
+
+def _node(node: Node, rect: Rect, theme: Theme) -> Group:
+    fill, stroke = theme.learned if node.learned else theme.nodes[node.role]
+    fill = node.tint or fill
+    if node.marked:
+        stroke = theme.mark
+    round_end = node.role in {"input", "output"}
+    radius = rect.height / 2 if round_end else (6.0 if node.role == "module" else 4.0)
+    shapes: list[Shape] = []
+    if node.copies > 1:
+        shapes += _stack(rect, radius, fill, theme.run)
+    shapes.append(
+        Bar(
+            rect.x, rect.y, rect.width, rect.height, radius, fill, stroke,
+            2.2 if node.marked else (1.5 if node.role == "module" else 1.0),
+            node.role in {"bundle", "constant", "buffer"},
+        )
+    )  # fmt: skip
+    total = sum(row.size for row in node.rows) + ROW_GAP * (len(node.rows) - 1)
+    y = rect.y + (rect.height - total) / 2
+    for row in node.rows:
+        width = text_width(row.text, row.size, row.bold)
+        x = rect.x + (rect.width - width) / 2
+        colour = theme.run if row.text[:1] in "×↻≈" else ""
+        shapes.append(_words(x, y + row.size * 0.86, row, theme, colour))
+        y += row.size + ROW_GAP
+    return Group(node.key, "node", tuple(shapes), node.tooltip, node.link)
+
+
+def _edges(scene: Scene, geometry: Geometry, theme: Theme, head: float) -> list[Group]:
+    lines: list[list[tuple[tuple[tuple[float, float], ...], bool]]] = [[] for _ in scene.edges]
+    for line in geometry.lines:
+        points = tuple([(x + MARGIN, y + head) for x, y in line.points])
+        lines[line.edge].append((points, line.arrow))
+    labels: dict[int, list[Shape]] = {}
+    for edge, x, y in geometry.labels:
+        row = TextRow(text=scene.edges[edge].label, size=EDGE_LABEL_SIZE)
+        labels.setdefault(edge, []).append(
+            _words(x + MARGIN, y + head + EDGE_LABEL_SIZE * 0.36, row, theme, theme.loop)
+        )
+    groups: list[Group] = []
+    colours = {"data": theme.line, "loop": theme.loop, "faint": theme.faint}
+    for number, edge in enumerate(scene.edges):
+        if not lines[number]:
+            continue
+        stroke = Stroke(
+            tuple(points for points, _ in lines[number]),
+            tuple(arrow for _, arrow in lines[number]),
+            colours[edge.role],
+            1.6 if edge.role == "loop" else LINE_WIDTH,
+            edge.role == "faint",
+        )
+        shapes = (stroke, *labels.get(number, ()))
+        groups.append(Group(f"{edge.source}>", "edge", shapes))
+    return groups

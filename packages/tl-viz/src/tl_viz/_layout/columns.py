@@ -1,0 +1,319 @@
+"""Wraps a level that is too long into columns, read from left to right like those of a newspaper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import sqrt
+
+from tl_viz._layout.problem import OUTSIDE, Level, Margins, Net, Path, Placed
+from tl_viz._layout.ranks import Ranks
+from tl_viz._layout.tracks import Crossing, assign_tracks
+
+LONGEST = 3000.0
+"""A level longer than this, about three screens, is wrapped."""
+
+SHAPE = 1.6
+"""Width to height that the wrapped level should come near."""
+
+ROW_GAP = 24.0
+TRACK = 8.0
+GUTTER = 16.0
+COLUMN_GAP = 28.0
+FEWEST_ROWS = 6
+
+Part = tuple[Level, list[int], list[int], list[int]]
+"""The level of one column; its children; the nets of its input ports and of its output ports."""
+
+
+def wants_columns(level: Level, ranks: Ranks) -> bool:
+    """Whether the level is longer than three screens and has rows enough to be cut."""
+    return ranks.rows >= FEWEST_ROWS and sum(_row_heights(level, ranks)) > LONGEST
+
+
+def _row_heights(level: Level, ranks: Ranks) -> list[float]:
+    heights = [0.0] * ranks.rows
+    loose = set(ranks.loose)
+    for item, slot in enumerate(level.slots):
+        if item not in loose:
+            row = ranks.rank[item]
+            heights[row] = max(heights[row], slot.height)
+    return [height + ROW_GAP for height in heights]
+
+
+def _cuts(level: Level, ranks: Ranks) -> list[int]:
+    """Return the first row of each column after the first: near equal heights, where few lines pass."""
+    heights = _row_heights(level, ranks)
+    widths = [0.0] * ranks.rows
+    passing = [0] * (ranks.rows + 1)
+    loose = set(ranks.loose)
+    for item, slot in enumerate(level.slots):
+        if item not in loose:
+            widths[ranks.rank[item]] += slot.width + 26
+    for wire in ranks.wires:
+        if wire.forward:
+            passing[ranks.rank[wire.source] + 1] += 1
+            passing[max(ranks.rank[item] for item, _ in wire.forward) + 1] -= 1
+    for row in range(1, ranks.rows + 1):
+        passing[row] += passing[row - 1]
+    total = sum(heights)
+    columns = max(2, round(sqrt(SHAPE * total / max(widths))))
+    goal = total / columns
+    cuts: list[int] = []
+    done, first = 0.0, 0
+    for row in range(ranks.rows):
+        if row > first and done >= goal * 0.8 and row < ranks.rows - 1:
+            ahead = _better_ahead(passing, heights, row, goal * 1.15 - done)
+            if not ahead or done >= goal * 1.15:
+                cuts.append(row)
+                done, first = 0.0, row
+        done += heights[row]
+    return cuts
+
+
+def _better_ahead(passing: list[int], heights: list[float], row: int, room: float) -> bool:
+    """Whether a row a little further down lets fewer lines pass."""
+    here, used = passing[row], heights[row]
+    for later in range(row + 1, len(heights)):
+        if used > room:
+            return False
+        if passing[later] < here:
+            return True
+        used += heights[later]
+    return False
+
+
+def solve_in_columns(
+    level: Level, ranks: Ranks, solve: Callable[[Level], Placed]
+) -> Placed:
+    """Cut the level into columns, solve each by `solve`, and join them by lines through the gutters."""
+    cuts = _cuts(level, ranks)
+    column_of = _columns_of(level, ranks, cuts)
+    parts = _split(level, column_of, len(cuts) + 1)
+    placed = [solve(part[0]) for part in parts]
+    return _join(level, parts, placed)
+
+
+def _columns_of(level: Level, ranks: Ranks, cuts: list[int]) -> list[int]:
+    loose = set(ranks.loose)
+    starts = [0, *cuts]
+    result: list[int] = []
+    for item in range(len(level.slots)):
+        if item in loose:
+            result.append(len(cuts))
+            continue
+        row = ranks.rank[item]
+        result.append(max(index for index, start in enumerate(starts) if start <= row))
+    return result
+
+
+def _split(level: Level, column_of: list[int], count: int) -> list[Part]:
+    members: list[list[int]] = [[] for _ in range(count)]
+    local: list[int] = []
+    for item, column in enumerate(column_of):
+        local.append(len(members[column]))
+        members[column].append(item)
+    nets: list[list[Net]] = [[] for _ in range(count)]
+    ins: list[list[int]] = [[] for _ in range(count)]
+    outs: list[list[int]] = [[] for _ in range(count)]
+    for index, net in enumerate(level.nets):
+        child, port = net.source
+        home = -1 if child == OUTSIDE else column_of[child]
+        reached: dict[int, list[tuple[int, int]]] = {}
+        leaves = False
+        for target, target_port in net.targets:
+            column = -1 if target == OUTSIDE else column_of[target]
+            if column != home:
+                leaves = True
+            if column >= 0:
+                reached.setdefault(column, []).append((local[target], target_port))
+        if home >= 0:
+            targets = reached.pop(home, [])
+            if leaves:
+                targets.append((OUTSIDE, len(outs[home])))
+                outs[home].append(index)
+            nets[home].append(replace(net, source=(local[child], port), targets=tuple(targets)))
+        for column, targets in reached.items():
+            nets[column].append(
+                replace(net, source=(OUTSIDE, len(ins[column])), targets=tuple(targets))
+            )
+            ins[column].append(index)
+    return [
+        (
+            Level(
+                slots=tuple(level.slots[item] for item in members[column]),
+                nets=tuple(nets[column]),
+                ins=len(ins[column]),
+                outs=len(outs[column]),
+                margins=Margins(0.0, 0.0, 0.0),
+                may_wrap=False,
+            ),
+            members[column],
+            ins[column],
+            outs[column],
+        )
+        for column in range(count)
+    ]
+
+
+def _join(level: Level, parts: list[Part], placed: list[Placed]) -> Placed:
+    """Set the columns beside each other and lead the lines from the foot of one to the head of another."""
+    margins = level.margins
+    level_in = {
+        index: net.source[1] for index, net in enumerate(level.nets) if net.source[0] == OUTSIDE
+    }
+    level_out = {
+        index: port
+        for index, net in enumerate(level.nets)
+        for target, port in net.targets
+        if target == OUTSIDE
+    }
+    lefts, lanes, width = _stand(parts, placed, level_in, margins.side + margins.left)
+    heads = [
+        {net: left + x for net, x in zip(part[2], one.ins, strict=True)}
+        for left, part, one in zip(lefts, parts, placed, strict=True)
+    ]
+    feet = {
+        net: left + x
+        for left, part, one in zip(lefts, parts, placed, strict=True)
+        for net, x in zip(part[3], one.outs, strict=True)
+    }
+    upper, lower = _gutters(heads, feet, lanes, level_in, level_out)
+    title_room = margins.title_width + margins.side + 8
+    shift = 0.0
+    ports = upper if not margins.title_at_end else lower
+    crossing_x = [
+        x
+        for net, crossing in ports.items()
+        for x in (crossing.tops if not margins.title_at_end else crossing.bottoms)
+        if net in level_in or net in level_out
+    ]
+    if margins.title_width and crossing_x:
+        shift = max(0.0, title_room - min(crossing_x))
+    head = margins.top + GUTTER + TRACK * assign_tracks(list(upper.values())) + GUTTER
+    foot = head + max(one.height for one in placed)
+    bottom = foot + GUTTER + TRACK * assign_tracks(list(lower.values())) + margins.bottom
+    top_y = {net: margins.top + GUTTER + TRACK * max(c.track, 0) for net, c in upper.items()}
+    low_y = {net: foot + GUTTER + TRACK * max(c.track, 0) for net, c in lower.items()}
+    paths: list[Path] = []
+    corners: list[tuple[float, float]] = [(0.0, 0.0)] * len(level.slots)
+    labels: list[tuple[int, float, float]] = []
+    for left, part, one in zip(lefts, parts, placed, strict=True):
+        for item, (x, y) in zip(part[1], one.corners, strict=True):
+            corners[item] = (x + left + shift, y + head)
+        names = _net_names(part, level)
+        for path in one.paths:
+            points = tuple((x + left + shift, y + head) for x, y in path.points)
+            paths.append(Path(names[path.net], points, path.arrow))
+        labels += [(names[net], x + left + shift, y + head) for net, x, y in one.labels]
+        for net, x in zip(part[3], one.outs, strict=True):
+            paths.append(Path(net, ((left + x + shift, head + one.height), (left + x + shift, foot)), False))
+    paths += _gutter_paths(upper, lower, top_y, low_y, lanes, heads, (head, foot, bottom, shift))
+    ins = sorted((port, upper[net].tops[0] + shift) for net, port in level_in.items())
+    outs = sorted((port, lower[net].bottoms[0] + shift) for net, port in level_out.items())
+    return Placed(
+        width=max(width + shift + margins.side, title_room + margins.side),
+        height=bottom,
+        corners=tuple(corners),
+        ins=tuple(x for _, x in ins),
+        outs=tuple(x for _, x in outs),
+        paths=tuple(paths),
+        labels=tuple(labels),
+        title_x=margins.side,
+    )
+
+
+def _net_names(part: Part, level: Level) -> list[int]:
+    """Return for each net of a column which net of the whole level it is a piece of."""
+    column, members, ins, _ = part
+    by_source = {net.source: index for index, net in enumerate(level.nets)}
+    return [
+        ins[net.source[1]]
+        if net.source[0] == OUTSIDE
+        else by_source[members[net.source[0]], net.source[1]]
+        for net in column.nets
+    ]
+
+
+def _stand(
+    parts: list[Part], placed: list[Placed], level_in: dict[int, int], left: float
+) -> tuple[list[float], list[dict[int, float]], float]:
+    """Return the left edge of each column, and the x of each line that climbs before it."""
+    lefts: list[float] = []
+    lanes: list[dict[int, float]] = []
+    at = left
+    for number, (part, one) in enumerate(zip(parts, placed, strict=True)):
+        climbing = [net for net in part[2] if net not in level_in]
+        if number or climbing:
+            at += COLUMN_GAP / 2
+        lanes.append({net: at + TRACK * index for index, net in enumerate(climbing)})
+        if number or climbing:
+            at += TRACK * max(0, len(climbing) - 1) + COLUMN_GAP / 2
+        lefts.append(at)
+        at += one.width
+    return lefts, lanes, at
+
+
+def _gutters(
+    heads: list[dict[int, float]],
+    feet: dict[int, float],
+    lanes: list[dict[int, float]],
+    level_in: dict[int, int],
+    level_out: dict[int, int],
+) -> tuple[dict[int, Crossing], dict[int, Crossing]]:
+    """Return what each net does above and below the columns."""
+    upper: dict[int, Crossing] = {}
+    lower: dict[int, Crossing] = {}
+    for column, head in enumerate(heads):
+        for net, x in head.items():
+            crossing = upper.setdefault(net, Crossing(net))
+            if net in level_in and not crossing.tops:
+                crossing.tops.append(x)
+            crossing.bottoms.append(x)
+            if net in lanes[column]:
+                crossing.sides.append(lanes[column][net])
+                below = lower.setdefault(net, Crossing(net, tops=[feet[net]]))
+                below.sides.append(lanes[column][net])
+    for net in level_out:
+        if net in feet:
+            crossing = lower.setdefault(net, Crossing(net, tops=[feet[net]]))
+            crossing.bottoms.append(feet[net])
+    return upper, lower
+
+
+def _gutter_paths(
+    upper: dict[int, Crossing],
+    lower: dict[int, Crossing],
+    top_y: dict[int, float],
+    low_y: dict[int, float],
+    lanes: list[dict[int, float]],
+    heads: list[dict[int, float]],
+    bands: tuple[float, float, float, float],
+) -> list[Path]:
+    head, foot, bottom, shift = bands
+    paths: list[Path] = []
+    for net, crossing in upper.items():
+        for top in crossing.tops:
+            paths.append(Path(net, ((top + shift, 0.0), (top + shift, head)), False))
+            for x in crossing.bottoms:
+                if x != top:
+                    y = top_y[net]
+                    line = ((top + shift, y), (x + shift, y), (x + shift, head))
+                    paths.append(Path(net, line, False))
+    for column, climbing in enumerate(lanes):
+        for net, lane in climbing.items():
+            start, end = lower[net].tops[0], heads[column][net]
+            line = (
+                (start + shift, foot),
+                (start + shift, low_y[net]),
+                (lane + shift, low_y[net]),
+                (lane + shift, top_y[net]),
+                (end + shift, top_y[net]),
+                (end + shift, head),
+            )
+            paths.append(Path(net, line, False))
+    for net, crossing in lower.items():
+        paths.extend(
+            Path(net, ((x + shift, foot), (x + shift, bottom)), False) for x in crossing.bottoms
+        )
+    return paths

@@ -1,0 +1,114 @@
+"""Decides where on a node each line begins and ends, once the order inside the rows is known."""
+
+from __future__ import annotations
+
+from tl_viz._layout.problem import Level
+from tl_viz._layout.ranks import Ranks
+from tl_viz._layout.rows import Lane, Link, Rows
+
+SPREAD = 14.0
+"""Distance between two lines that end at one node."""
+
+LaneEnds = dict[tuple[int, int], float]
+"""(number of the lane, item) -> offset of the lane's end from the centre of the item; -1 - lane for its source."""
+
+
+def place_ports(level: Level, ranks: Ranks, rows: Rows) -> LaneEnds:
+    """Set the offsets of all links, and return those of the lanes."""
+    size = len(level.slots)
+    arriving: dict[int, list[tuple[float, int, Link | Lane]]] = {}
+    leaving: dict[int, list[tuple[float, int, Link | Lane]]] = {}
+    for links in rows.links:
+        for link in links:
+            arriving.setdefault(link.lower, []).append(
+                (float(rows.position[link.upper]), link.net, link)
+            )
+            leaving.setdefault(link.upper, []).append(
+                (float(rows.position[link.lower]), link.net, link)
+            )
+    for lane in rows.lanes:
+        side = 1e9 if lane.back else -1e9
+        leaving.setdefault(lane.source, []).append((side, lane.net, lane))
+        for taps in lane.taps.values():
+            for item, _ in taps:
+                arriving.setdefault(item, []).append((side, lane.net, lane))
+    ends: LaneEnds = {}
+    numbers = {id(lane): index for index, lane in enumerate(rows.lanes)}
+    for item, lines in arriving.items():
+        if item < size:
+            _arrive(level, ranks, numbers, item, lines, ends)
+    for item, lines in leaving.items():
+        if item < size:
+            _leave(level, numbers, item, lines, ends)
+    return ends
+
+
+def _arrive(
+    level: Level,
+    ranks: Ranks,
+    numbers: dict[int, int],
+    item: int,
+    lines: list[tuple[float, int, Link | Lane]],
+    ends: LaneEnds,
+) -> None:
+    slot = level.slots[item]
+    if slot.ins is not None:
+        for _, _, line in lines:
+            if isinstance(line, Link):
+                line.lower_offset = slot.ins[line.lower_port] - slot.width / 2
+            else:
+                port = next(
+                    port for taps in line.taps.values() for other, port in taps if other == item
+                )
+                ends[numbers[id(line)], item] = slot.ins[port] - slot.width / 2
+        return
+    if len(lines) > 1:
+        lines.sort(key=lambda entry: entry[:2])
+    main = ranks.main_in.get(item)
+    offsets = _spread(
+        len(lines),
+        slot.width / 2,
+        next(
+            (
+                index
+                for index, (_, _, line) in enumerate(lines)
+                if isinstance(line, Link) and line.upper == main
+            ),
+            None,
+        ),
+    )
+    for offset, (_, _, line) in zip(offsets, lines, strict=True):
+        if isinstance(line, Link):
+            line.lower_offset = offset
+        else:
+            ends[numbers[id(line)], item] = offset
+
+
+def _leave(
+    level: Level,
+    numbers: dict[int, int],
+    item: int,
+    lines: list[tuple[float, int, Link | Lane]],
+    ends: LaneEnds,
+) -> None:
+    slot = level.slots[item]
+    nets = sorted({net: side for side, net, _ in lines}.items(), key=lambda pair: pair[1])
+    places = dict(
+        zip((net for net, _ in nets), _spread(len(nets), slot.width / 2, None), strict=True)
+    )
+    for _, net, line in lines:
+        port = line.upper_port if isinstance(line, Link) else line.source_port
+        offset = places[net] if slot.outs is None else slot.outs[port] - slot.width / 2
+        if isinstance(line, Link):
+            line.upper_offset = offset
+        else:
+            ends[-1 - numbers[id(line)], item] = offset
+
+
+def _spread(count: int, half: float, middle: int | None) -> list[float]:
+    """Return `count` offsets around the centre; the line numbered `middle` meets the centre itself."""
+    if count == 1:
+        return [0.0]
+    centre = (count - 1) / 2 if middle is None else float(middle)
+    step = min(SPREAD, (half - 8) / max(centre, count - 1 - centre))
+    return [(index - centre) * step for index in range(count)]

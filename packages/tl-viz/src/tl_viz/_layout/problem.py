@@ -1,0 +1,91 @@
+"""One level of the picture as a problem of its own, and its solution.
+
+A level is one frame with its direct children. Children that are frames themselves come with their finished size and
+with the places of their ports, so a level never looks inside them. All lengths are pixels, x to the right, y down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OUTSIDE = -1
+"""Stands for the frame itself where a net names a child."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One child of a level."""
+
+    width: float
+    height: float
+    ins: tuple[float, ...] | None
+    """x of each input port from the left edge; None for a node, whose ports are placed by the level."""
+    outs: tuple[float, ...] | None
+    """x of each output port from the left edge; None for a node."""
+    weight: int = 1
+    """How much of the network it stands for: the heaviest path becomes the straight one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Net:
+    """One tensor inside one level. Ports are counted per child, or per side of the frame for `OUTSIDE`."""
+
+    source: tuple[int, int]
+    targets: tuple[tuple[int, int], ...]
+    label_width: float = 0.0
+    """Room that a text beside the line needs; only used where the line runs back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """What a frame needs around its content."""
+
+    top: float
+    bottom: float
+    side: float
+    title_width: float = 0.0
+    """Length of the title, kept free of lines."""
+    title_at_end: bool = False
+    """Whether the title strip lies where the outputs leave instead of where the inputs enter."""
+    left: float = 0.0
+    """Extra room on the left, used for titles when the picture runs sideways."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The whole problem of one frame."""
+
+    slots: tuple[Slot, ...]
+    nets: tuple[Net, ...]
+    ins: int
+    outs: int
+    margins: Margins
+    may_wrap: bool = True
+    min_height: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """One polyline of a net."""
+
+    net: int
+    points: tuple[tuple[float, float], ...]
+    arrow: bool
+    """Whether the last point touches a node, so that an arrowhead belongs there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The solution of a level, relative to the top left corner of its frame."""
+
+    width: float
+    height: float
+    corners: tuple[tuple[float, float], ...]
+    """Top left corner of each child."""
+    ins: tuple[float, ...]
+    outs: tuple[float, ...]
+    paths: tuple[Path, ...]
+    labels: tuple[tuple[int, float, float], ...] = ()
+    """Net, and the left middle of the room kept for its text."""
+    title_x: float = 0.0
+    """Where the title begins."""

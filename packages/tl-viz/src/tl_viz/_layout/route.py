@@ -1,0 +1,212 @@
+"""Gives rows their y, and every line its corners. Lines move sideways only between rows, so they never meet a node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tl_viz._layout.ports import LaneEnds
+from tl_viz._layout.problem import Level, Path
+from tl_viz._layout.rows import Lane, Link, Rows
+from tl_viz._layout.tracks import Crossing, assign_tracks
+
+TRACK = 8.0
+LANE = 10.0
+LANE_START = 14.0
+STRAIGHT_GAP = 20.0
+EMPTY_GAP = 12.0
+ABOVE_TRACKS = 9.0
+BELOW_TRACKS = 14.0
+
+Point = tuple[float, float]
+
+
+@dataclass(slots=True)
+class Grid:
+    """The places of everything in a level, the content beginning at x 0 and y 0."""
+
+    x: list[float]
+    """Centre of each item."""
+    top: list[float]
+    """Upper end of each item."""
+    bottom: list[float]
+    row_top: list[float]
+    row_bottom: list[float]
+    track_y: dict[tuple[int, int], float]
+    """(gap, net) -> y of the net's track; the middle of the gap for a straight line."""
+    left: float
+    right: float
+    height: float
+    labels: list[tuple[int, float, float]] = field(default_factory=list[tuple[int, float, float]])
+
+
+def place_lanes(level: Level, rows: Rows, left: float, right: float) -> tuple[float, float]:
+    """Set the x of every lane, forward ones on the left and loops on the right; return the new bounds."""
+    for back in (False, True):
+        lanes = sorted(
+            (lane for lane in rows.lanes if lane.back is back),
+            key=lambda lane: (lane.last - lane.first, lane.first, lane.net),
+        )
+        columns: list[list[Lane]] = []
+        for lane in lanes:
+            for column in columns:
+                if all(lane.first > other.last or lane.last < other.first for other in column):
+                    column.append(lane)
+                    break
+            else:
+                columns.append([lane])
+        at = LANE_START
+        for column in columns:
+            for lane in column:
+                lane.x = right + at if back else left - at
+            widest = max(level.nets[lane.net].label_width for lane in column) if back else 0.0
+            at += LANE + (widest + 8 if widest else 0)
+        if columns and back:
+            right += at - LANE
+        elif columns:
+            left -= at - LANE
+    return left, right
+
+
+def crossings_by_gap(rows: Rows, x: list[float], ends: LaneEnds) -> list[list[Crossing]]:
+    """Return what each net does in each gap."""
+    gaps: list[dict[int, Crossing]] = [{} for _ in rows.links]
+
+    def at(gap: int, net: int) -> Crossing:
+        found = gaps[gap].get(net)
+        if found is None:
+            found = gaps[gap][net] = Crossing(net)
+        return found
+
+    for gap, links in enumerate(rows.links):
+        for link in links:
+            crossing = at(gap, link.net)
+            top = x[link.upper] + link.upper_offset
+            if top not in crossing.tops:
+                crossing.tops.append(top)
+            crossing.bottoms.append(x[link.lower] + link.lower_offset)
+    for number, lane in enumerate(rows.lanes):
+        crossing = at(lane.last if lane.back else lane.first, lane.net)
+        top = x[lane.source] + ends.get((-1 - number, lane.source), 0.0)
+        if top not in crossing.tops:
+            crossing.tops.append(top)
+        crossing.sides.append(lane.x)
+        for gap, taps in lane.taps.items():
+            crossing = at(gap, lane.net)
+            crossing.sides.append(lane.x)
+            for item, _ in taps:
+                crossing.bottoms.append(x[item] + ends.get((number, item), 0.0))
+    return [list(found.values()) for found in gaps]
+
+
+def place_rows(
+    level: Level, rows: Rows, x: list[float], ends: LaneEnds, bounds: tuple[float, float]
+) -> Grid:
+    """Stack the rows, leaving between them the room that the tracks need."""
+    gaps = crossings_by_gap(rows, x, ends)
+    size = len(level.slots)
+    total = len(x)
+    grid = Grid(x, [0.0] * total, [0.0] * total, [], [], {}, *bounds, 0.0)
+    y = 0.0
+    last = len(rows.rows) - 1
+    for row, items in enumerate(rows.rows):
+        outer = row == 0
+        y = _gap(grid, row, gaps[row], y, outer=outer)
+        height = max((level.slots[item].height for item in items if item < size), default=0.0)
+        if row == 0 and level.ins:
+            height = level.margins.top
+        elif row == last and level.outs:
+            height = level.margins.bottom
+        grid.row_top.append(y)
+        grid.row_bottom.append(y + height)
+        first_out = size + level.ins
+        for item in items:
+            own = level.slots[item].height if item < size else height
+            grid.top[item] = y + (height - own) / 2
+            grid.bottom[item] = grid.top[item] + own
+            if size <= item < first_out:  # a line begins at the frame itself, above the title
+                grid.bottom[item] = grid.top[item]
+            elif first_out <= item < first_out + level.outs:
+                grid.top[item] = grid.bottom[item]
+        y += height
+    grid.height = _gap(grid, len(rows.rows), gaps[len(rows.rows)], y, outer=True)
+    return grid
+
+
+def _gap(grid: Grid, gap: int, crossings: list[Crossing], y: float, *, outer: bool) -> float:
+    tracks = assign_tracks(crossings) if crossings else 0
+    if tracks:
+        height = ABOVE_TRACKS + (tracks - 1) * TRACK + BELOW_TRACKS
+    elif outer:
+        height = 0.0
+    else:
+        height = STRAIGHT_GAP if crossings else EMPTY_GAP
+    for crossing in crossings:
+        track = crossing.track
+        grid.track_y[gap, crossing.net] = (
+            y + ABOVE_TRACKS + track * TRACK if track >= 0 else y + height / 2
+        )
+    return y + height
+
+
+def draw_paths(level: Level, rows: Rows, ends: LaneEnds, grid: Grid) -> list[Path]:
+    """Return every polyline of the level."""
+    by_net: dict[int, list[tuple[int, Link]]] = {}
+    for gap, links in enumerate(rows.links):
+        for link in links:
+            by_net.setdefault(link.net, []).append((gap, link))
+    paths: list[Path] = []
+    for net, pieces in by_net.items():
+        _draw_links(level, rows, grid, net, pieces, paths)
+    for number, lane in enumerate(rows.lanes):
+        _draw_lane(level, number, lane, ends, grid, paths)
+    return paths
+
+
+def _draw_links(
+    level: Level,
+    rows: Rows,
+    grid: Grid,
+    net: int,
+    pieces: list[tuple[int, Link]],
+    paths: list[Path],
+) -> None:
+    size = len(level.slots)
+    open_at: dict[int, list[Point]] = {}
+    # A bend is served before the nodes beside it, so that the long line stays in one piece.
+    for gap, link in sorted(pieces, key=lambda piece: (piece[0], piece[1].lower < rows.bends)):
+        start = grid.x[link.upper] + link.upper_offset
+        end = grid.x[link.lower] + link.lower_offset
+        track = grid.track_y[gap, net]
+        line = open_at.pop(link.upper, None) or [(start, grid.bottom[link.upper])]
+        if abs(start - end) > 0.01:
+            line += [(start, track), (end, track)]
+        if link.lower >= rows.bends:
+            line.append((end, grid.bottom[link.lower]))
+            open_at[link.lower] = line
+        else:
+            line.append((end, grid.top[link.lower]))
+            node = link.lower < size and level.slots[link.lower].ins is None
+            paths.append(Path(net, tuple(line), node))
+
+
+def _draw_lane(
+    level: Level, number: int, lane: Lane, ends: LaneEnds, grid: Grid, paths: list[Path]
+) -> None:
+    size = len(level.slots)
+    start = grid.x[lane.source] + ends.get((-1 - number, lane.source), 0.0)
+    begin = lane.last if lane.back else lane.first
+    track = grid.track_y[begin, lane.net]
+    line: list[Point] = [(start, grid.bottom[lane.source]), (start, track), (lane.x, track)]
+    far = (min if lane.back else max)(lane.taps)
+    for gap in sorted(lane.taps, key=lambda gap: gap != far):
+        y = grid.track_y[gap, lane.net]
+        for item, _ in lane.taps[gap]:
+            end = grid.x[item] + ends.get((number, item), 0.0)
+            node = item < size and level.slots[item].ins is None
+            line += [(lane.x, y), (end, y), (end, grid.top[item])]
+            paths.append(Path(lane.net, tuple(line), node))
+            line = []
+    if lane.back and level.nets[lane.net].label_width:
+        row = min((lane.first + lane.last - 1) // 2, len(grid.row_top) - 1)
+        middle = (grid.row_top[row] + grid.row_bottom[row]) / 2
+        grid.labels.append((lane.net, lane.x + 5, middle))

@@ -1,0 +1,107 @@
+"""Solves one level: rows, order, x, y, lines, and the frame around them."""
+
+from __future__ import annotations
+
+from math import ceil, sqrt
+
+from tl_viz._layout.columns import solve_in_columns, wants_columns
+from tl_viz._layout.ports import place_ports
+from tl_viz._layout.problem import Level, Path, Placed
+from tl_viz._layout.ranks import Ranks, assign_ranks
+from tl_viz._layout.route import Grid, draw_paths, place_lanes, place_rows
+from tl_viz._layout.rows import order_rows
+from tl_viz._layout.straighten import straighten
+
+LOOSE_GAP = 14.0
+TITLE_GAP = 8.0
+
+
+def solve(level: Level) -> Placed:
+    """Return the places of everything in `level`."""
+    ranks = assign_ranks(level)
+    if level.may_wrap and wants_columns(level, ranks):
+        return solve_in_columns(level, ranks, solve)
+    size = len(level.slots)
+    rows = order_rows(level, ranks)
+    ends = place_ports(level, ranks, rows)
+    total = len(rows.position)
+    half = [slot.width / 2 for slot in level.slots] + [1.0] * (total - size)
+    x = straighten(rows, half, ranks.main_in)
+    right = max((x[item] + half[item] for row in rows.rows for item in row), default=0.0)
+    left, right = place_lanes(level, rows, 0.0, right)
+    grid = place_rows(level, rows, x, ends, (left, right))
+    paths = draw_paths(level, rows, ends, grid)
+    return _frame(level, ranks, grid, paths)
+
+
+def _frame(level: Level, ranks: Ranks, grid: Grid, paths: list[Path]) -> Placed:
+    """Put the frame around the content: margins, the title clear of the lines, and the loose children."""
+    size, margins = len(level.slots), level.margins
+    top = 0.0 if level.ins else margins.top
+    height = top + grid.height + (0.0 if level.outs else margins.bottom)
+    ins = [grid.x[item] for item in range(size, size + level.ins)]
+    outs = [grid.x[item] for item in range(size + level.ins, size + level.ins + level.outs)]
+    move = margins.side + margins.left - grid.left
+    width = grid.right + move + margins.side
+    title_x = margins.side
+    if margins.title_width:
+        ports = outs if margins.title_at_end else ins
+        move, width, title_x = _make_room(margins.title_width, margins.side, ports, move, width)
+    loose, width, height = _shelve(level, ranks, width, height)
+    corners = tuple(
+        loose[item]
+        if item in loose
+        else (grid.x[item] - slot.width / 2 + move, grid.top[item] + top)
+        for item, slot in enumerate(level.slots)
+    )
+    return Placed(
+        width=width,
+        height=max(height, level.min_height),
+        corners=corners,
+        ins=tuple(x + move for x in ins),
+        outs=tuple(x + move for x in outs),
+        paths=tuple(
+            Path(path.net, tuple((x + move, y + top) for x, y in path.points), path.arrow)
+            for path in paths
+        ),
+        labels=tuple((net, x + move, y + top) for net, x, y in grid.labels),
+        title_x=title_x,
+    )
+
+
+def _make_room(
+    title: float, side: float, ports: list[float], move: float, width: float
+) -> tuple[float, float, float]:
+    """Return the move of the content, the width of the frame and the start of the title so that no line meets it."""
+    if not ports:
+        return move, max(width, title + 2 * side), side
+    to_the_left = max(0.0, side + title + TITLE_GAP - (min(ports) + move))
+    after = max(ports) + move + TITLE_GAP
+    to_the_right = max(0.0, after + title + side - width)
+    if to_the_left <= to_the_right:
+        return move + to_the_left, width + to_the_left, side
+    return move, width + to_the_right, after
+
+
+def _shelve(
+    level: Level, ranks: Ranks, width: float, height: float
+) -> tuple[dict[int, tuple[float, float]], float, float]:
+    """Place the children without lines in columns to the right of the rest."""
+    places: dict[int, tuple[float, float]] = {}
+    if not ranks.loose:
+        return places, width, height
+    margins = level.margins
+    slots = [level.slots[item] for item in ranks.loose]
+    area = sum((slot.width + LOOSE_GAP) * (slot.height + LOOSE_GAP) for slot in slots)
+    limit = max(height - margins.top - margins.bottom, sqrt(area), max(s.height for s in slots))
+    alone = len(ranks.loose) == len(level.slots) and not level.nets
+    x = margins.side + margins.left if alone else width - margins.side + LOOSE_GAP
+    y, widest = margins.top, 0.0
+    for item, slot in zip(ranks.loose, slots, strict=True):
+        if y > margins.top and y + slot.height > margins.top + limit:
+            x, y, widest = x + widest + LOOSE_GAP, margins.top, 0.0
+        places[item] = (x, y)
+        y += slot.height + LOOSE_GAP
+        widest = max(widest, slot.width)
+    lowest = max(places[item][1] + level.slots[item].height for item in ranks.loose)
+    return places, max(width, x + widest + margins.side), max(height, ceil(lowest + margins.bottom))

@@ -1,0 +1,56 @@
+"""How wide a text is, known without a browser or a font file."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from tl_viz._font_table import BOLD, FIRST, OTHERS, REGULAR, UNKNOWN
+from tl_viz._scene import TextRow
+
+EDGE_LABEL_SIZE = 9.5
+"""Font size of the text beside a line, in pixels."""
+
+PART_GAP = 6.0
+"""Distance between two parts of a title."""
+
+
+@lru_cache(maxsize=8192)
+def text_width(text: str, size: float, bold: bool = False) -> float:
+    """Return the width of `text` in pixels at a font size of `size` pixels.
+
+    Example:
+        >>> text_width("Conv2d", 10.0)
+        33.36
+    """
+    table = BOLD if bold else REGULAR
+    total = 0
+    for character in text:
+        index = ord(character) - FIRST
+        total += table[index] if 0 <= index < len(table) else OTHERS.get(character, UNKNOWN)
+    return round(total * size / 1000, 2)
+
+
+def rows_width(parts: tuple[TextRow, ...]) -> float:
+    """Return the width of the parts of a title that stand beside each other."""
+    return sum(text_width(part.text, part.size, part.bold) for part in parts) + PART_GAP * (
+        len(parts) - 1
+    )
+
+
+def shorten(text: str, width: float, size: float, bold: bool = False) -> str:
+    """Return `text`, its middle replaced by an ellipsis where it is wider than `width` pixels.
+
+    Example:
+        >>> shorten("transformer.h.0.attn.c_attn", 80.0, 11.0)
+        'transf….c_attn'
+    """
+    if text_width(text, size, bold) <= width:
+        return text
+    keep = len(text) - 1
+    while keep > 1:
+        head, tail = (keep + 1) // 2, keep // 2
+        short = f"{text[:head]}…{text[-tail:]}"
+        if text_width(short, size, bold) <= width:
+            return short
+        keep -= 1
+    return "…"

@@ -1,0 +1,122 @@
+"""The picture before it has places: nodes, nested boxes and hyperedges, all frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+NodeRole = Literal["op", "module", "input", "output", "buffer", "constant", "bundle", "hook"]
+"""What a node stands for; the theme gives each role its colours."""
+
+BoxRole = Literal["root", "module", "run", "segment"]
+"""What a frame stands for: the picture, a module call, a folded run, or a cut of siblings."""
+
+EdgeRole = Literal["data", "loop", "faint"]
+"""A tensor, a tensor carried to the next round of a loop, or a tensor that no output needs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextRow:
+    """One line of text in a node or in the title of a box."""
+
+    text: str
+    """What is written."""
+    size: float = 11.0
+    """Font size in pixels."""
+    bold: bool = False
+    """Whether the bold face is used."""
+    muted: bool = False
+    """Whether the secondary text colour is used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One visible box with text: an op, a closed module, a bundle."""
+
+    key: str
+    """Stable identity, unique in the scene; ends up as an attribute in the SVG."""
+    role: NodeRole
+    """What the node stands for."""
+    rows: tuple[TextRow, ...]
+    """The lines of text, top to bottom."""
+    width: float
+    """Width in pixels, wide enough for every row."""
+    height: float
+    """Height in pixels, high enough for all rows."""
+    ops: int = 1
+    """How many ops of the network this node stands for, its repeats included."""
+    copies: int = 1
+    """How many equal siblings it stands for; above 1 it is drawn as a stack."""
+    tooltip: str = ""
+    """Text shown on hover."""
+    link: str = ""
+    """Address that a click opens, or an empty string."""
+    tint: str = ""
+    """Fill colour that replaces the theme's, or an empty string."""
+    marked: bool = False
+    """Whether the user asked to highlight it."""
+    learned: bool = False
+    """Whether it holds parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Box:
+    """A frame around nodes and further boxes."""
+
+    key: str
+    """Stable identity, unique in the scene."""
+    role: BoxRole
+    """What the frame stands for."""
+    title: tuple[TextRow, ...]
+    """One line, given as parts that stand beside each other; empty for none."""
+    children: tuple[Node | Box, ...]
+    """What stands inside, in the order of execution."""
+    copies: int = 1
+    """How many equal siblings it stands for; above 1 it is drawn as a stack."""
+    tooltip: str = ""
+    """Text shown on hover over the title."""
+    link: str = ""
+    """Address that a click on the title opens, or an empty string."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """One tensor on its way from the node that made it to every node that reads it."""
+
+    source: str
+    """Key of the producing node."""
+    targets: tuple[str, ...]
+    """Keys of the reading nodes."""
+    role: EdgeRole = "data"
+    """How the line is drawn."""
+    label: str = ""
+    """Text beside the line, used for what a loop carries."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """A whole picture without coordinates."""
+
+    root: Box
+    """The outermost frame, itself not drawn."""
+    edges: tuple[Edge, ...]
+    """Every visible connection."""
+    notes: tuple[str, ...] = field(default=())
+    """Lines that stand under the picture: what was left out, and why."""
+
+    def nodes(self) -> Iterator[Node]:
+        """Yield every node, in the order of execution."""
+        for item in walk(self.root):
+            if isinstance(item, Node):
+                yield item
+
+
+def walk(box: Box) -> Iterator[Node | Box]:
+    """Yield everything inside `box`, parents before children, without `box` itself."""
+    stack: list[Node | Box] = list(reversed(box.children))
+    while stack:
+        item = stack.pop()
+        yield item
+        if isinstance(item, Box):
+            stack.extend(reversed(item.children))

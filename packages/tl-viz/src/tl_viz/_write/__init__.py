@@ -1,0 +1,1 @@
+"""The writers: one file a format."""
