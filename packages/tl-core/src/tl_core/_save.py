@@ -150,10 +150,8 @@ def save_policy(save: SaveOption, like: Trace | None = None) -> SavePolicy:
             remedy="first = tl.trace(model, x); tl.trace(model, x, save=..., like=first)",
             given=_shown(like),
         )
-    if save == "all":
-        return SavePolicy("all")
-    if save == "none":
-        return SavePolicy("none")
+    if isinstance(save, str) and save in ("all", "none"):
+        return SavePolicy("all" if save == "all" else "none")
     given = list(cast("Sequence[object]", save)) if isinstance(save, (list, tuple)) else [save]
     selectors = [_selector(one, save) for one in given]
     if not selectors:
@@ -166,7 +164,7 @@ def _selector(given: object, save: object) -> Selector:
         return given
     if isinstance(given, str) and given and not (given in ("all", "none") and save is not given):
         return Label(given)
-    if given in CONSTRUCTORS:
+    if any(given is constructor for constructor in CONSTRUCTORS):
         name = cast("Callable[..., object]", given).__name__
         raise ArgumentTypeError(
             f"save= was given the function tl.{name} itself, not what it makes.",
