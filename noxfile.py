@@ -35,6 +35,7 @@ REPORT = ROOT / ".nox" / "report.json"
 PYTHONS = ["3.11", "3.12", "3.13"]
 MAIN_PYTHON = PYTHONS[0]
 PACKAGES = sorted(path.parent.name for path in ROOT.glob("packages/*/pyproject.toml"))
+NETWORK_TESTS = "packages/tl-torch/tests/networks"  # collected only when named: they need minutes and more libraries
 SHARED_ENVIRONMENT = ".nox/workspace"  # the sessions that need all packages and all tools share one
 FLOOR = {"torch": "2.4.*", "numpy": "1.26.*", "pandas": "2.2.*"}
 
@@ -162,8 +163,7 @@ def tests(session: nox.Session, package: str) -> None:
 @nox.session(venv_backend="none")
 def stories(session: nox.Session) -> None:
     """The tests that need more than one package, and the conventions of the repository."""
-    leave_out = ["--ignore=tests/docs", "--ignore=tests/networks"]
-    workspace(session, ["pytest", "tests", *leave_out, *session.posargs])
+    workspace(session, ["pytest", "tests", "--ignore=tests/docs", *session.posargs])
 
 
 @nox.session(venv_backend="none")
@@ -180,7 +180,7 @@ def docs(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def networks(session: nox.Session) -> None:
     """Sixty real networks, traced without an error or a warning."""
-    workspace(session, ["pytest", "tests/networks", *session.posargs])
+    workspace(session, ["pytest", NETWORK_TESTS, *session.posargs])
 
 
 @nox.session(python=MAIN_PYTHON, reuse_venv=False)

@@ -8,11 +8,26 @@ from importlib import import_module as _import_module
 from importlib.util import find_spec as _find_spec
 
 _HOME = {
+    # recording
     "trace": "tl_torch",
+    # what a run gives back
+    "Trace": "tl_core",
+    # selectors
+    "Selector": "tl_core",
+    "func": "tl_core",
+    "in_module": "tl_core",
+    "label": "tl_core",
+    "label_contains": "tl_core",
+    "module": "tl_core",
+    "where": "tl_core",
+    # by subject
+    "backends": "torchlens.backends",
+    "errors": "torchlens.errors",
+    "options": "torchlens.options",
 }
 """Where each public name lives: the package that exports it, or the module of `torchlens` that it is."""
 
-__all__ = list(_HOME)
+__all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]  # checkers read the .pyi
 
 
 def __getattr__(name: str) -> object:

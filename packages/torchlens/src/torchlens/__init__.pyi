@@ -1,1 +1,12 @@
+from tl_core import Selector as Selector
+from tl_core import Trace as Trace
+from tl_core import func as func
+from tl_core import in_module as in_module
+from tl_core import label as label
+from tl_core import label_contains as label_contains
+from tl_core import module as module
+from tl_core import where as where
 from tl_torch import trace as trace
+from torchlens import backends as backends
+from torchlens import errors as errors
+from torchlens import options as options

@@ -8,11 +8,10 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import tl_core
 from cyclopts import App, CycloptsError, Parameter
 from rich.console import Console
 
-from torchlens._inspection import print_site
+import tl_core
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +36,7 @@ app = App(
     name="torchlens",
     help="Everything that a model computes, operation by operation, by name.",
     version=versions,
+    version_format="plaintext",
     version_flags=["--version"],
     help_flags=["--help", "-h"],
     result_action="return_int_as_exit_code_else_zero",

@@ -1,0 +1,123 @@
+"""The demo: what a person would do with three networks in the first five minutes."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, TypeVar
+
+from tl_core import MissingDependencyError
+
+from torchlens._progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from rich.console import Console
+    from tl_core import Trace
+
+    from torchlens._demo_networks import DemoNetwork
+
+Result = TypeVar("Result")
+
+STEPS_PER_NETWORK = 5
+"""Build, trace, save, load, draw."""
+
+
+def run_demo(folder: Path, console: Console) -> None:
+    """Trace three networks, print what they computed, and leave bundles and pictures in a folder.
+
+    Args:
+        folder: where to write; it is made when it is not there, and files of an earlier demo are replaced.
+        console: where to print.
+
+    Raises:
+        MissingDependencyError: torchvision or transformers is not installed.
+    """
+    started = perf_counter()
+    networks = load_networks()
+    folder.mkdir(parents=True, exist_ok=True)
+    console.print(f"TorchLens traces {len(networks)} networks with random weights. Nothing is downloaded.")
+    with progress_bar(console, STEPS_PER_NETWORK * len(networks)) as begin:
+        for network in networks:
+            show_network(network, folder, console, begin)
+    console.print(farewell(folder, networks[0], perf_counter() - started), soft_wrap=True)
+
+
+def load_networks() -> tuple[DemoNetwork, ...]:
+    """Import the libraries that the demo's networks come from."""
+    try:
+        import torchvision  # noqa: F401, PLC0415  # here and not at the top, to refuse with a remedy
+        import transformers  # noqa: F401, PLC0415
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError(
+            f"The demo builds its networks with torchvision and transformers, and {error.name} is not installed.",
+            code="missing_dependency",
+            remedy="pip install 'torchlens[demo]'",
+            module=error.name,
+        ) from None
+    from torchlens._demo_networks import NETWORKS  # noqa: PLC0415
+
+    return NETWORKS
+
+
+def show_network(network: DemoNetwork, folder: Path, console: Console, begin: Callable[[str], None]) -> None:
+    """Do with one network all that the demo does, and print it."""
+    import tl_torch  # noqa: PLC0415  # torch is loaded for the demo alone
+
+    console.print(f"\n[bold]{network.name}[/bold]: {network.story}\n")
+    begin(f"building {network.name}")
+    model, inputs = network.build()
+
+    begin(f"tracing {network.name}")
+    trace, seconds = timed(lambda: tl_torch.trace(model, inputs))
+    console.print(str(trace.summary()), soft_wrap=True, markup=False)
+    report = [f"traced     {len(trace.ops)} operations in {seconds:.2f} s"]
+    report += look_up(trace, network.site)
+
+    begin(f"saving {network.name}")
+    path = folder / f"{network.name}.tlspec"
+    _, seconds = timed(lambda: trace.save(path, overwrite=True))
+    report.append(f"saved      {path}: {size_on_disk(path)} in {seconds:.2f} s")
+
+    begin(f"loading {network.name}")
+    loaded, seconds = timed(lambda: tl_torch.load(path, lazy=True))
+    same = bool((loaded[network.site].out == trace[network.site].out).all())
+    report.append(
+        f"loaded     lazily in {seconds:.2f} s; {network.site} is {'the same' if same else 'NOT THE SAME'}, bit by bit"
+    )
+
+    begin(f"drawing {network.name}")
+    drawing = folder / f"{network.name}.svg"
+    trace.draw(drawing)
+    report.append(f"drew       {drawing}")
+    console.print("\n" + "\n".join(report), soft_wrap=True, markup=False)
+
+
+def look_up(trace: Trace, site: str) -> list[str]:
+    """Say what one activation is, found by its name."""
+    layer = trace[site]
+    shape = " x ".join(str(length) for length in layer.shape)
+    return [f"looked up  trace[{site!r}]: {shape}"]
+
+
+def timed(work: Callable[[], Result]) -> tuple[Result, float]:
+    """Do the work and say how many seconds it took."""
+    started = perf_counter()
+    return work(), perf_counter() - started
+
+
+def size_on_disk(path: Path) -> str:
+    """Return how many files a bundle has and how large they are."""
+    files = [file for file in path.rglob("*") if file.is_file()]
+    megabytes = sum(file.stat().st_size for file in files) / 1e6
+    return f"{len(files)} files, {megabytes:.1f} MB"
+
+
+def farewell(folder: Path, network: DemoNetwork, seconds: float) -> str:
+    """Say where the files are, how long it took and what to try next."""
+    bundle = folder / f"{network.name}.tlspec"
+    return (
+        f"\nDone in {seconds:.0f} s. The bundles and pictures are in {folder.resolve()}\n\n"
+        f"Try next:\n  torchlens summary {bundle}\n  torchlens show {bundle} {network.site}"
+    )

@@ -1,0 +1,28 @@
+"""The modules under `torchlens` re-export what the packages have, completely."""
+
+from __future__ import annotations
+
+import tl_core
+from torchlens import backends, errors, options
+
+
+def exported(base: type) -> set[str]:
+    return {
+        name
+        for name in tl_core.__all__
+        if isinstance(value := getattr(tl_core, name), type) and issubclass(value, base)
+    }
+
+
+def test_errors_holds_every_error_and_warning() -> None:
+    assert set(errors.__all__) == exported(Exception)
+
+
+def test_options_holds_every_options_record() -> None:
+    records = {name for name in tl_core.__all__ if name.endswith("Options")}
+    assert set(options.__all__) >= records
+
+
+def test_each_module_exports_what_it_names() -> None:
+    for module in (backends, errors, options):
+        assert [name for name in module.__all__ if getattr(module, name) is not getattr(tl_core, name)] == []
