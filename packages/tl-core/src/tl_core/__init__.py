@@ -2,6 +2,7 @@
 
 from tl_core._backend import Backend as Backend
 from tl_core._backend import HostArray as HostArray
+from tl_core._backend import MemoryKey as MemoryKey
 from tl_core._backend import OpCost as OpCost
 from tl_core._backend import backend as backend
 from tl_core._backend import backend_entry_points as backend_entry_points
@@ -43,6 +44,7 @@ from tl_core._trace import Trace as Trace
 from tl_core._trace import TraceInfo as TraceInfo
 from tl_core._context import OpContext as OpContext
 from tl_core._save import SavePolicy as SavePolicy
+from tl_core._save import SaveOption as SaveOption
 from tl_core._save import save_policy as save_policy
 from tl_core._selector import Selector as Selector
 from tl_core._selector import func as func
@@ -63,6 +65,7 @@ __all__ = [
     "where",
     "OpContext",
     # what a run saves
+    "SaveOption",
     "SavePolicy",
     "save_policy",
     # records and how they are made
@@ -88,6 +91,7 @@ __all__ = [
     # backends
     "Backend",
     "HostArray",
+    "MemoryKey",
     "OpCost",
     "backend",
     "backend_entry_points",

@@ -1,0 +1,61 @@
+"""What torch supplies to the records: costs, host copies, replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast, final
+
+import torch
+
+from tl_core import CallRecord, HostArray, MemoryKey, OpCost, OpRecord
+from tl_torch._cost import cost
+from tl_torch._torch_private import data_address
+
+
+@final
+class TorchBackend:
+    """The backend called `torch`."""
+
+    @property
+    def name(self) -> str:
+        """Registered name."""
+        return "torch"
+
+    def cost(self, call: CallRecord, outputs: Sequence[OpRecord]) -> OpCost | None:
+        """Work of a recorded call, from shapes alone; None for an unknown operator."""
+        return cost(call, outputs)
+
+    def to_host(self, value: object) -> HostArray:
+        """Copy a payload into host memory."""
+        tensor = cast("torch.Tensor", value).detach()
+        plain = tensor.to("cpu").resolve_conj().resolve_neg().to_dense() if tensor.layout is not torch.strided else (
+            tensor.to("cpu").resolve_conj().resolve_neg()
+        )
+        flat = plain.contiguous().reshape(-1)
+        data = memoryview(b"") if flat.numel() == 0 else memoryview(flat.view(torch.uint8).numpy()).cast("B")
+        return HostArray(dtype=str(plain.dtype).rpartition(".")[2], shape=tuple(plain.shape), data=data)
+
+    def from_host(self, array: HostArray, device: str = "cpu") -> torch.Tensor:
+        """Rebuild a tensor from host memory."""
+        dtype = getattr(torch, array.dtype)
+        if 0 in array.shape:
+            return torch.empty(array.shape, dtype=dtype, device=device)
+        flat = torch.frombuffer(bytearray(array.data), dtype=torch.uint8)
+        return flat.view(dtype).reshape(array.shape).to(device)
+
+    def storage_key(self, value: object) -> MemoryKey:
+        """Where the elements of a payload lie, without touching them."""
+        tensor = cast("torch.Tensor", value)
+        return MemoryKey(
+            space=(str(tensor.device), tensor.is_conj(), tensor.is_neg()),
+            address=data_address(tensor),
+            dtype=str(tensor.dtype).rpartition(".")[2],
+            shape=tuple(tensor.shape),
+            strides=tuple(tensor.stride()),
+        )
+
+    def replay(self, call: CallRecord, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
+        """Run a recorded call again on tensors."""
+        function = call.func
+        assert function is not None
+        return function(*args, **kwargs)

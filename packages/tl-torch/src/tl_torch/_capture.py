@@ -1,0 +1,470 @@
+"""The hot path: a function mode that writes down every call that torch makes."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter_ns
+from types import CodeType
+from typing import Any, cast, final
+
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+from tl_core import AliasRead, Frames, OpRecord, ParamRecord, SavePolicy, TraceBuilder
+from tl_torch._composite import Opener
+from tl_torch._frames import FrameWalker
+from tl_torch._function_table import FUNCTION_TABLE, UNDECLARED_WRITERS, FunctionInfo, describe
+from tl_torch._ledger import Entry, Ledger, Memory
+from tl_torch._module_calls import ModuleCalls, method_codes
+from tl_torch._snapshot import Keeper
+from tl_torch._sources import Sources
+from tl_torch._structure import PLAIN_TYPES, replaced, tensors_in
+from tl_torch._torch_private import (
+    FRESH_USE_COUNT,
+    current_functorch_level,
+    pin_storage_key,
+    storage_key,
+    storage_use_count,
+    version_of,
+)
+from tl_torch._writes import Region, Write, last_writers
+
+_TENSOR = torch.Tensor
+_PARAMETER = nn.Parameter
+_REBINDING = frozenset({
+    "set_data", "set_", "resize_", "resize_as_", "unsqueeze_", "squeeze_", "t_", "transpose_", "swapaxes_",
+    "swapdims_", "as_strided_", "rename_", "detach_", "share_memory_", "requires_grad_", "swap_tensors",
+})  # fmt: skip
+"""In-place functions that change what a tensor object refers to and write no memory."""
+_REDIRECTING = frozenset({"set_data", "set_"})
+
+
+@final
+class _AliasedRead:
+    """An argument whose memory was written since it was made, until the call tells which part it reads."""
+
+    __slots__ = ("entry", "position", "read", "region")
+
+    def __init__(self, entry: Entry, read: AliasRead, region: Region, position: int) -> None:
+        self.entry = entry
+        self.read = read
+        self.region = region
+        self.position = position
+
+
+@final
+class Recorder(TorchFunctionMode):
+    """Writes down one run on one thread; made for the run and thrown away with it."""
+
+    def __init__(
+        self, builder: TraceBuilder, model: nn.Module, policy: SavePolicy, keeper: Keeper, entry: CodeType
+    ) -> None:
+        super().__init__()
+        self.builder = builder
+        self.ledger = Ledger()
+        self.sources = Sources(builder, model)
+        methods, forwards = method_codes(self.sources.classes)
+        self.calls = ModuleCalls(self, forwards)
+        self.frames = FrameWalker(entry, ModuleCalls.module_call.__code__, methods)
+        self._policy = policy
+        self._save_all = policy.mode == "all"
+        self._save_some = policy.mode == "some"
+        self._keeper = keeper
+        self._functions: dict[Callable[..., Any], FunctionInfo] = dict(FUNCTION_TABLE)
+        self._opener = Opener()
+        self._opened: set[Callable[..., Any]] = set()
+        self._parents: list[int] = []
+        self._params: list[int] = []
+        self._aliases: list[_AliasedRead] = []
+        self._known = self.ledger.known
+        self._memories = self.ledger.memories
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        info = self._functions.get(func)
+        if info is None:
+            info = self._functions[func] = describe(func)
+        role = info.role
+        if role == "metadata" or current_functorch_level() is not None:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        if role == "call":
+            return self._call(func, info, args, kwargs)
+        if role == "composite":
+            return self._composite(func, info, args, kwargs)
+        return self._read_value(func, info, args, kwargs)
+
+    # ---------------------------------------------------------------- calls
+
+    def _call(
+        self, func: Callable[..., Any], info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
+    ) -> Any:
+        parents = self._parents = []
+        params = self._params = []
+        aliases = self._aliases = []
+        template = [a if type(a) in PLAIN_TYPES else self._argument(a) for a in args]
+        if info.overwrites:
+            del parents[:], params[:], aliases[:]
+            template[1:] = [self._argument(a) for a in args[1:]]
+        named = None
+        if kwargs:
+            named = {}
+            for key, value in kwargs.items():
+                before = len(parents), len(aliases)
+                named[key] = value if type(value) in PLAIN_TYPES else self._argument(value)
+                if key == "out":
+                    del parents[before[0] :], aliases[before[1] :]
+        versions = self._versions(args, kwargs) if info.write_rule == "moved" else None
+
+        start = perf_counter_ns()
+        result = func(*args, **kwargs) if kwargs else func(*args)
+        duration = perf_counter_ns() - start
+
+        if type(result) is _TENSOR:
+            outputs: Sequence[torch.Tensor] = (result,)
+        else:
+            outputs = self._outputs(result, info, args, kwargs, versions)
+            if not outputs:
+                return result
+        builder = self.builder
+        calls = self.calls
+        frames = self.frames
+        site = frames.walk(sys._getframe(2), calls.running, len(calls.running))
+        if frames.method_frames or calls.direct:
+            calls.attribute(frames.method_frames)
+        call = builder.call(
+            info.name, info.kernel, func, tuple(template), named, tuple(dict.fromkeys(params)) if params else (),
+            site, duration, info.write_rule == "first" or (kwargs is not None and "out" in kwargs),
+        )
+        own = tuple(parents) if len(parents) < 2 else tuple(dict.fromkeys(parents))
+        ledger_known = self._known
+        position = 0
+        for output in outputs:
+            memory = self._memory(output, info)
+            made = tuple(self._parents_of(output, memory, info)) if aliases else own
+            grad_fn = output.grad_fn
+            record = builder.output(
+                call, position, made, tuple(output.shape), output.dtype, output.device, output.requires_grad,
+                None if grad_fn is None else type(grad_fn).__name__, None,
+            )
+            if memory is None:
+                memory = self._new_memory(output, record, info)
+            if self._save_all or (self._save_some and self._policy.wants(record)):
+                record.payload = self._keeper.keep(output, memory)
+            ledger_known[id(output)] = (weakref.ref(output), record, version_of(output), memory)
+            position += 1
+        if info.write_rule != "none" or (kwargs and "out" in kwargs):
+            self._log_writes(call.index, info, args, kwargs, versions, outputs)
+        return result
+
+    def _argument(self, value: Any) -> object:
+        kind = type(value)
+        if kind is _TENSOR or kind is _PARAMETER:
+            return self._read(value)
+        if kind in PLAIN_TYPES:
+            return value
+        return replaced(value, self._read)
+
+    def _read(self, tensor: torch.Tensor) -> object:
+        """What an argument is in the record; notes it as a parent of the call under way."""
+        entry = self._known.get(id(tensor))
+        if entry is None or entry[0]() is not tensor:
+            entry = self._adopt(tensor)
+        record = entry[1]
+        memory = entry[3]
+        if memory.writes or version_of(tensor) != entry[2]:
+            return self._read_written(tensor, entry)
+        if type(record) is OpRecord:
+            self._parents.append(record.index)
+        else:
+            self._params.append(record.index)
+        return record
+
+    def _read_written(self, tensor: torch.Tensor, entry: Entry) -> object:
+        record, memory = entry[1], entry[3]
+        version = version_of(tensor)
+        if version not in (entry[2], memory.version):
+            self._unseen_write(record, memory, version)
+        is_op = type(record) is OpRecord
+        after = record.index if is_op else -1
+        writes = memory.writes
+        if writes and writes[-1].record.index > after:
+            region = Region(tensor)
+            writers, old = last_writers(region, writes, after)
+            if writers:
+                if is_op and cast("OpRecord", record).kind == "buffer":
+                    return self._reread_buffer(tensor, cast("OpRecord", record), writers, old, memory)
+                value = self._keeper.keep(tensor, memory) if self._save_all else None
+                read = AliasRead(record, tuple(writers), value)
+                self._aliases.append(_AliasedRead(entry, read, region, len(self._parents)))
+                return read
+        if is_op:
+            self._parents.append(record.index)
+        else:
+            self._params.append(record.index)
+        return record
+
+    def _reread_buffer(
+        self, tensor: torch.Tensor, before: OpRecord, writers: list[OpRecord], old: bool, memory: Memory
+    ) -> OpRecord:
+        parents = [before.index] if old else []
+        parents.extend(writer.index for writer in writers)
+        record = self._source("buffer", before.address, tensor, memory, tuple(parents))
+        self._parents.append(record.index)
+        return record
+
+    def _unseen_write(self, record: OpRecord | ParamRecord, memory: Memory, version: int) -> None:
+        memory.version = version
+        index = record.index if isinstance(record, OpRecord) else -1
+        self.builder.gap(
+            "unseen_write",
+            f"{self._describe(record)} was written in place by something that torch's function seam does not show.",
+            index, self._here(),
+        )
+
+    def _parents_of(self, output: torch.Tensor, memory: Memory | None, info: FunctionInfo) -> Iterable[int]:
+        """Parents of an output of a call that read aliased memory; a view depends on the part that it shows."""
+        merged = list(self._parents)
+        for aliased in reversed(self._aliases):
+            record = aliased.entry[1]
+            writers: Sequence[OpRecord] = aliased.read.writers
+            old = True
+            is_view = info.write_rule == "none" and memory is not None and memory is aliased.entry[3]
+            region = Region(output) if is_view else aliased.region
+            after = record.index if isinstance(record, OpRecord) else -1
+            writers, old = last_writers(region, aliased.entry[3].writes, after)
+            made = [record.index] if old and isinstance(record, OpRecord) else []
+            made.extend(writer.index for writer in writers)
+            merged[aliased.position : aliased.position] = made
+        return dict.fromkeys(merged)
+
+    # ---------------------------------------------------------------- outputs
+
+    def _memory(self, output: torch.Tensor, info: FunctionInfo) -> Memory | None:
+        try:
+            return self._memories.get(storage_key(output))
+        except (NotImplementedError, RuntimeError):
+            return Memory(None, True, 0)
+
+    def _new_memory(self, output: torch.Tensor, record: OpRecord, info: FunctionInfo) -> Memory:
+        key = storage_key(output)
+        shared = not info.trusted and (info.getter or storage_use_count(key) > FRESH_USE_COUNT)
+        memory = self._memories[key] = Memory(record, shared, pin_storage_key(output))
+        memory.version = version_of(output)
+        return memory
+
+    def _outputs(
+        self, result: Any, info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None,
+        versions: list[tuple[torch.Tensor, int]] | None,
+    ) -> Sequence[torch.Tensor]:
+        kind = type(result)
+        if kind in PLAIN_TYPES:
+            found: list[torch.Tensor] = []
+        elif isinstance(result, torch.Tensor):
+            return (result,)
+        elif kind is tuple or kind is list:
+            found = [item for item in result if isinstance(item, torch.Tensor)]
+            if len(found) != len(result):
+                found = [tensor for _, tensor in tensors_in(result)]
+        else:
+            found = [tensor for _, tensor in tensors_in(result)]
+        if found:
+            return found
+        if info.write_rule == "first" and args:
+            return [tensor for _, tensor in tensors_in(args[0])]
+        if versions is not None:
+            return [tensor for tensor, version in versions if version_of(tensor) != version]
+        if kwargs and "out" in kwargs:
+            return [tensor for _, tensor in tensors_in(kwargs["out"])]
+        return ()
+
+    # ---------------------------------------------------------------- writes
+
+    def _versions(self, args: Sequence[Any], kwargs: dict[str, Any] | None) -> list[tuple[torch.Tensor, int]]:
+        return [(tensor, version_of(tensor)) for _, tensor in tensors_in([args, kwargs])]
+
+    def _log_writes(
+        self, call: int, info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None,
+        versions: list[tuple[torch.Tensor, int]] | None, outputs: Sequence[torch.Tensor],
+    ) -> None:
+        if info.name in _REBINDING:
+            if info.name not in _REDIRECTING:
+                self._known_version(args[0])
+            return
+        first = self._known[id(outputs[0])][1]
+        if info.write_rule == "first":
+            written = [tensor for _, tensor in tensors_in(args[0])] if args else []
+        elif versions is not None:
+            written = self._moved(versions, info, args, kwargs)
+        else:
+            written = []
+        if kwargs and "out" in kwargs:
+            written.extend(tensor for _, tensor in tensors_in(kwargs["out"]))
+        for tensor in written:
+            entry = self.ledger.find(tensor)
+            if entry is None:
+                continue
+            own = entry[1]
+            made_here = isinstance(own, OpRecord) and own.call is not None and own.call.index == call
+            record = own if made_here else first
+            memory = entry[3]
+            memory.version = version_of(tensor)
+            memory.writes.append(Write(cast("OpRecord", record), Region(tensor)))
+
+    def _moved(
+        self, versions: list[tuple[torch.Tensor, int]], info: FunctionInfo, args: Sequence[Any],
+        kwargs: dict[str, Any] | None,
+    ) -> list[torch.Tensor]:
+        moved = [tensor for tensor, version in versions if version_of(tensor) != version]
+        uncounted = any(version == -1 for _, version in versions)
+        if uncounted:
+            declared = UNDECLARED_WRITERS.get(cast("Any", self._function_of(info)))
+            if declared is not None:
+                moved.extend(tensor for tensor in declared(args, kwargs or {}) if tensor is not None)
+        return moved
+
+    def _function_of(self, info: FunctionInfo) -> Callable[..., Any] | None:
+        return next((function for function, known in self._functions.items() if known is info), None)
+
+    def _known_version(self, tensor: torch.Tensor) -> None:
+        entry = self.ledger.find(tensor)
+        if entry is not None:
+            entry[3].version = version_of(tensor)
+
+    # ---------------------------------------------------------------- sources
+
+    def _adopt(self, tensor: torch.Tensor) -> Entry:
+        """Find out where a tensor came from that no recorded call made."""
+        sources = self.sources
+        param = sources.params.get(id(tensor))
+        if param is not None and param[0] is tensor:
+            memory = self.ledger.add_memory(tensor, param[1], shared=True)
+            return self.ledger.add(tensor, param[1], memory)
+        held = sources.find_held(tensor)
+        memory = self.ledger.memory_of(tensor)
+        if held is not None:
+            self._source(held.kind, held.address, tensor, memory, ())
+            return self._known[id(tensor)]
+        if memory is not None and memory.owner is not None:
+            return self.ledger.add(tensor, memory.owner, memory)
+        record = self._source("constant", "", tensor, None, ())
+        self.builder.gap(
+            "unseen_source",
+            f"A tensor of shape {tuple(tensor.shape)} was read that no recorded call made and that the model does not "
+            "hold.",
+            record.index, self._here(),
+        )
+        return self._known[id(tensor)]
+
+    def _source(
+        self, kind: Any, address: str, tensor: torch.Tensor, memory: Memory | None, parents: tuple[int, ...]
+    ) -> OpRecord:
+        record = self.builder.source(
+            kind, address, tuple(tensor.shape), tensor.dtype, tensor.device, tensor.requires_grad, None, parents
+        )
+        if memory is None:
+            memory = self.ledger.add_memory(tensor, record, shared=True)
+        self.ledger.add(tensor, record, memory)
+        if self._save_all or (self._save_some and self._policy.wants(record)):
+            record.payload = self._keeper.keep(tensor, memory)
+        return record
+
+    def input(self, address: str, tensor: torch.Tensor) -> OpRecord:
+        """Record an input of the model."""
+        return self._source("input", address, tensor, None, ())
+
+    def output(self, address: str, tensor: torch.Tensor) -> OpRecord:
+        """Record an output of the model."""
+        entry = self.ledger.find(tensor) or self._adopt(tensor)
+        self._parents, self._params, self._aliases = [], [], []
+        self._read(tensor)
+        parents = tuple(self._parents_of(tensor, entry[3], _NO_WRITE)) if self._aliases else tuple(self._parents)
+        record = self.builder.source(
+            "output", address, tuple(tensor.shape), tensor.dtype, tensor.device, tensor.requires_grad, None, parents
+        )
+        if self._save_all or (self._save_some and self._policy.wants(record)):
+            record.payload = self._keeper.keep(tensor, entry[3])
+        return record
+
+    # ---------------------------------------------------------------- reads of values
+
+    def _read_value(
+        self, func: Callable[..., Any], info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
+    ) -> Any:
+        self._parents, self._params, self._aliases = [], [], []
+        for _, tensor in tensors_in(args):
+            self._read(tensor)
+        if info.role == "expose":
+            entry = self.ledger.find(args[0])
+            if entry is not None:
+                entry[3].shared = True
+        result = func(*args, **kwargs) if kwargs else func(*args)
+        kind = info.read_kind
+        assert kind is not None
+        index = self._parents[0] if self._parents else self._aliases[0].read.writers[-1].index if self._aliases else -1
+        value = result if isinstance(result, (bool, int, float, complex)) else None
+        self.builder.read(kind, index, value, self._here(1))
+        return result
+
+    # ---------------------------------------------------------------- composites
+
+    def _composite(
+        self, func: Callable[..., Any], info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
+    ) -> Any:
+        twin = None if func in self._opened else self._opener.open(cast("Any", func))
+        if twin is None:
+            return self._call(func, info, args, kwargs)
+        recorded = self.builder.records.calls
+        before = len(recorded)
+        self._opened.add(func)
+        try:
+            with self:
+                result = twin(*args, **kwargs) if kwargs else twin(*args)
+        finally:
+            self._opened.discard(func)
+        if len(recorded) == before + 1:
+            recorded[before].name = info.name
+        return result
+
+    def _here(self, depth: int = 0) -> Frames:
+        return self.frames.walk(sys._getframe(depth + 2), self.calls.running, len(self.calls.running))
+
+    def _describe(self, record: OpRecord | ParamRecord) -> str:
+        if isinstance(record, ParamRecord):
+            return f"Parameter {record.address!r}"
+        if record.call is not None:
+            return f"The result of {record.call.name!r}"
+        return f"The {record.kind} {record.address!r}"
+
+    # ---------------------------------------------------------------- module calls
+
+    def ops_in(self, value: Any) -> tuple[int, ...]:
+        """Indices of the known ops among the tensors inside `value`."""
+        found: dict[int, None] = {}
+        for _, tensor in tensors_in(value):
+            entry = self.ledger.find(tensor)
+            if entry is not None and type(entry[1]) is OpRecord:
+                found[entry[1].index] = None
+        return tuple(found)
+
+    def returned(self, value: Any, call: Any) -> tuple[int, ...]:
+        """Indices of the ops that a module call returns; decides once more which of them are kept."""
+        if not self._policy.needs_exit:
+            return self.ops_in(value)
+        for _, tensor in tensors_in(value):
+            entry = self.ledger.find(tensor)
+            if entry is None or type(entry[1]) is not OpRecord:
+                continue
+            record = entry[1]
+            if not self._policy.at_exit(record, call, record.payload is not None):
+                record.payload = None
+            elif record.payload is None:
+                record.payload = self._keeper.keep(tensor, entry[3])
+        return self.ops_in(value)
+
+
+_NO_WRITE = FunctionInfo("output", "output", "call")
+

@@ -1,0 +1,236 @@
+"""What capture knows about torch's functions: names, which only read metadata, which read values, which write."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, cast, final
+
+import torch
+import torch.nn.functional as F
+from torch._ops import OpOverload, OpOverloadPacket
+
+from tl_core import ReadKind
+
+TensorT: Any = torch.Tensor
+
+Role = Literal["metadata", "read", "expose", "composite", "call"]
+"""metadata: nothing to record; read: a value becomes Python; expose: memory becomes reachable from outside;
+composite: a Python function of torch whose body is opened; call: everything else."""
+
+WriteRule = Literal["none", "first", "moved"]
+"""none: only `out=` writes; first: writes its first argument; moved: whatever argument's version moved was written."""
+
+
+@final
+class FunctionInfo:
+    """Facts about one function, looked up on every call."""
+
+    __slots__ = ("getter", "kernel", "name", "overwrites", "read_kind", "role", "trusted", "write_rule")
+
+    def __init__(
+        self, name: str, kernel: str, role: Role, write_rule: WriteRule = "none", read_kind: ReadKind | None = None
+    ) -> None:
+        self.name = name
+        self.kernel = kernel
+        self.role: Role = role
+        self.write_rule: WriteRule = write_rule
+        self.read_kind: ReadKind | None = read_kind
+        self.overwrites = write_rule == "first" and name in OVERWRITERS
+        """Whether the old value of the first argument has no influence on the new one."""
+        self.trusted = True
+        """Whether memory that first appears in its result was allocated by it."""
+        self.getter = False
+
+
+OVERWRITERS = frozenset({
+    "copy_", "zero_", "fill_", "normal_", "uniform_", "random_", "exponential_", "geometric_", "cauchy_",
+    "log_normal_", "bernoulli_", "set_", "set_data", "trunc_normal_", "constant_", "ones_", "zeros_", "eye_", "dirac_",
+    "xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_", "orthogonal_", "sparse_",
+})  # fmt: skip
+"""In-place functions whose result does not depend on what the tensor held before."""
+
+_OPERATOR_NAMES = {
+    "radd": "add", "rmul": "mul", "truediv": "div", "rtruediv": "rdiv", "floordiv": "floor_divide",
+    "rfloordiv": "rfloor_divide", "mod": "remainder", "rmod": "rremainder", "matmul": "matmul", "rmatmul": "rmatmul",
+    "invert": "bitwise_not", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "rand": "bitwise_and",
+    "ror": "bitwise_or", "rxor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift",
+    "iadd": "add_", "isub": "sub_", "imul": "mul_", "itruediv": "div_", "idiv": "div_", "ifloordiv": "floor_divide_",
+    "imod": "remainder_", "ipow": "pow_", "iand": "bitwise_and_", "ior": "bitwise_or_", "ixor": "bitwise_xor_",
+    "ilshift": "bitwise_left_shift_", "irshift": "bitwise_right_shift_", "imatmul": "matmul_",
+}  # fmt: skip
+"""Python's operator methods under the names of the functions that they call."""
+
+_METADATA_GETTERS = (
+    "shape", "dtype", "device", "requires_grad", "is_leaf", "ndim", "layout", "grad_fn", "_version", "is_cuda",
+    "is_cpu", "is_meta", "is_sparse", "is_sparse_csr", "is_quantized", "is_mps", "is_mkldnn", "is_nested", "is_xpu",
+    "is_xla", "is_vulkan", "is_ipu", "is_maia", "is_mtia", "itemsize", "nbytes", "name", "names", "output_nr",
+    "retains_grad", "_backward_hooks", "_base", "_cdata", "volatile", "is_inference_",
+)  # fmt: skip
+_METADATA_METHODS = (
+    "size", "dim", "ndimension", "numel", "nelement", "stride", "storage_offset", "is_contiguous", "element_size",
+    "is_floating_point", "is_complex", "is_signed", "is_conj", "is_neg", "is_inference", "get_device", "is_same_size",
+    "is_set_to", "is_coalesced", "is_pinned", "is_shared", "has_names", "dense_dim", "sparse_dim", "__len__",
+    "register_hook", "register_post_accumulate_grad_hook", "retain_grad", "requires_grad_", "backward", "__repr__",
+    "__str__", "__format__", "__reduce_ex__", "__reduce__", "__setstate__", "__hash__", "__dir__", "_is_view",
+    "is_nonzero_", "_is_all_true_", "dim_order", "__dlpack_device__", "_typed_storage_",
+)  # fmt: skip
+_METADATA_FUNCTIONS = (
+    "is_floating_point", "is_complex", "is_signed", "is_conj", "is_neg", "is_inference", "numel", "result_type",
+    "can_cast", "promote_types", "is_same_size", "is_storage", "is_tensor", "get_device",
+)  # fmt: skip
+_READS: Mapping[str, ReadKind] = {
+    "item": "item", "__bool__": "bool", "__int__": "int", "__float__": "float", "__complex__": "complex",
+    "__index__": "index", "tolist": "list", "is_nonzero": "bool", "__contains__": "bool", "equal": "bool",
+    "allclose": "bool",
+}  # fmt: skip
+_EXPOSURES: Mapping[str, ReadKind] = {
+    "numpy": "numpy", "__array__": "numpy", "__dlpack__": "dlpack", "untyped_storage": "dlpack", "storage": "dlpack",
+    "_typed_storage": "dlpack", "data_ptr": "dlpack",
+}  # fmt: skip
+
+Argument = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
+
+
+def _argument(args: Sequence[Any], kwargs: Mapping[str, Any], position: int, name: str) -> Any:
+    return args[position] if len(args) > position else kwargs.get(name)
+
+
+def _norm_statistics(training_at: int, mean_at: int, training: str = "training") -> Argument:
+    def written(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+        if not _argument(args, kwargs, training_at, training):
+            return ()
+        return (
+            _argument(args, kwargs, mean_at, "running_mean"),
+            _argument(args, kwargs, mean_at + 1, "running_var"),
+        )
+
+    return written
+
+
+def _renormalised(weight_at: int, norm_at: int) -> Argument:
+    def written(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+        if _argument(args, kwargs, norm_at, "max_norm") is None:
+            return ()
+        return (_argument(args, kwargs, weight_at, "weight"),)
+
+    return written
+
+
+UNDECLARED_WRITERS: dict[Callable[..., Any], Argument] = {
+    F.batch_norm: _norm_statistics(5, 1),
+    torch.batch_norm: _norm_statistics(5, 3),
+    F.instance_norm: _norm_statistics(5, 1, "use_input_stats"),
+    torch.instance_norm: _norm_statistics(5, 3, "use_input_stats"),
+    torch.native_batch_norm: _norm_statistics(5, 3),
+    F.embedding: _renormalised(1, 3),
+    F.embedding_bag: _renormalised(1, 3),
+}
+"""Functions that write arguments without saying so in their name or schema, and which arguments a call writes."""
+
+ATOMIC = frozenset({
+    F.relu, F.batch_norm, F.layer_norm, F.embedding, F.dropout, F.dropout1d, F.dropout2d, F.dropout3d, F.alpha_dropout,
+    F.feature_alpha_dropout, F.softmax, F.log_softmax, F.silu, F.leaky_relu, F.elu, F.celu, F.selu, F.hardtanh, F.relu6,
+    F.mish, F.hardswish, F.hardsigmoid, F.rrelu, F.glu, F.threshold, F.group_norm, F.instance_norm, F.pad,
+    F.adaptive_avg_pool2d, F.adaptive_avg_pool3d, F.max_pool1d, F.max_pool2d, F.max_pool3d,
+    F.nll_loss, F.kl_div, F.binary_cross_entropy, F.binary_cross_entropy_with_logits,
+    F.cross_entropy, F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss, F.bilinear, F.rms_norm,
+    F.grid_sample, F.affine_grid, F.interpolate, F.fold, F.unfold, F.embedding_bag,
+    torch.functional.split, torch.functional.einsum, TensorT.split, TensorT.__rsub__,
+})  # fmt: skip
+"""Python functions of torch that boil down to one builtin: recorded as one call without being opened."""
+
+_COMPOSITE_MODULES = frozenset({"torch.nn.functional", "torch.functional", "torch._tensor"})
+_NEVER_OPENED = frozenset({
+    "backward", "register_hook", "__deepcopy__", "__reduce_ex__", "__setstate__", "__repr__", "__format__", "__dir__",
+    "__array__", "__dlpack__", "storage", "share_memory_", "detach", "detach_", "__len__", "__iter__", "__contains__",
+})  # fmt: skip
+
+
+def public_name(function: Callable[..., Any]) -> str:
+    """The name under which people know `function`."""
+    name = str(getattr(function, "__name__", type(function).__name__)).split(".")[0]  # noqa: B009
+    if name in {"__get__", "__set__"}:
+        name = str(getattr(getattr(function, "__self__", None), "__name__", name))
+        return f"set_{name}" if function.__name__ == "__set__" else name
+    if name.startswith("__") and name.endswith("__"):
+        name = name.strip("_")
+        return _OPERATOR_NAMES.get(name, name)
+    return name
+
+
+def _is_inplace(name: str, function: Callable[..., Any]) -> bool:
+    return name.endswith("_") or name in {"setitem", "set_data"} or function is TensorT.__setitem__
+
+
+def _opens(function: Callable[..., Any]) -> bool:
+    return (
+        isinstance(function, types.FunctionType)
+        and function not in ATOMIC
+        and function.__module__ in _COMPOSITE_MODULES
+        and function.__name__ not in _NEVER_OPENED
+    )
+
+
+def _schema_writes(function: OpOverload | OpOverloadPacket) -> bool:
+    overloads = [function] if isinstance(function, OpOverload) else [
+        getattr(function, name) for name in function.overloads()
+    ]
+    return any(cast("Any", overload)._schema.is_mutable for overload in overloads)
+
+
+def describe(function: Callable[..., Any]) -> FunctionInfo:
+    """Work out the facts about a function that the table does not hold yet."""
+    name = public_name(function)
+    kernel = str(getattr(function, "__name__", name))  # noqa: B009
+    if isinstance(function, (OpOverload, OpOverloadPacket)):
+        info = FunctionInfo(name, kernel, "call", "moved" if _schema_writes(function) else "none")
+        info.trusted = function.__module__.endswith((".aten", ".prims"))
+        return info
+    if kernel == "__get__":
+        info = FunctionInfo(name, name, "call")
+        info.trusted = False
+        info.getter = True
+        return info
+    if function is torch.autograd.grad:
+        return FunctionInfo("autograd_grad", "torch.autograd.grad", "call")
+    if _opens(function):
+        return FunctionInfo(name, kernel, "composite", "first" if _is_inplace(name, function) else "none")
+    if function in UNDECLARED_WRITERS:
+        return FunctionInfo(name, kernel, "call", "moved")
+    foreach_write = kernel.startswith("_foreach_") or kernel.startswith("_fused_") or kernel.startswith("_amp_")
+    if foreach_write:
+        return FunctionInfo(name, kernel, "call", "moved")
+    info = FunctionInfo(name, kernel, "call", "first" if _is_inplace(name, function) else "none")
+    info.trusted = str(getattr(function, "__module__", None) or "torch").startswith("torch")
+    return info
+
+
+def _build_table() -> dict[Callable[..., Any], FunctionInfo]:
+    table: dict[Callable[..., Any], FunctionInfo] = {}
+
+    def add(owner: Any, names: Sequence[str] | Mapping[str, ReadKind], role: Role, *, getter: bool = False) -> None:
+        for name in names:
+            attribute = getattr(owner, name, None)
+            if attribute is None:
+                continue
+            function = attribute.__get__ if getter else attribute
+            kind = names[name] if isinstance(names, Mapping) else None
+            table[function] = FunctionInfo(public_name(function), name, role, read_kind=kind)
+
+    add(torch.Tensor, _METADATA_GETTERS, "metadata", getter=True)
+    add(torch.Tensor, _METADATA_METHODS, "metadata")
+    add(torch, _METADATA_FUNCTIONS, "metadata")
+    add(torch._C, ("_set_grad_enabled",), "metadata")
+    add(torch.Tensor, _READS, "read")
+    add(torch, ("is_nonzero", "equal", "allclose"), "metadata")
+    add(torch, {"is_nonzero": "bool", "equal": "bool", "allclose": "bool"}, "read")
+    add(torch.Tensor, _EXPOSURES, "expose")
+    for setter in ("grad", "requires_grad"):
+        function = getattr(torch.Tensor, setter).__set__
+        table[function] = FunctionInfo(public_name(function), setter, "metadata")
+    return table
+
+
+FUNCTION_TABLE = _build_table()
+"""What is known beforehand; a run works on a copy, so that later additions cannot change it."""

@@ -1,0 +1,81 @@
+"""Who made which tensor: identities and memory, tracked without tagging the user's tensors."""
+
+from __future__ import annotations
+
+import weakref
+from typing import final
+
+import torch
+
+from tl_core import OpRecord, ParamRecord
+from tl_torch._torch_private import pin_storage_key, storage_key, unpin_storage_key, version_of
+from tl_torch._writes import Write
+
+Entry = tuple["weakref.ref[torch.Tensor]", "OpRecord | ParamRecord", int, "Memory"]
+"""A known tensor: weak reference, what made it, its version then, and the memory that it lies in."""
+
+
+@final
+class Memory:
+    """One storage that the run has met."""
+
+    __slots__ = ("owner", "pin", "shared", "version", "writes")
+
+    def __init__(self, owner: OpRecord | ParamRecord | None, shared: bool, pin: int) -> None:
+        self.owner = owner
+        """What the storage first appeared as; None for memory without an ordinary storage."""
+        self.shared = shared
+        """Whether it may be reachable from outside the run, so that a copy-on-write snapshot is not enough."""
+        self.pin = pin
+        self.version = 0
+        """Version counter after the last write that was seen."""
+        self.writes: list[Write] = []
+
+
+@final
+class Ledger:
+    """All tensors and storages of one run."""
+
+    __slots__ = ("known", "memories")
+
+    def __init__(self) -> None:
+        self.known: dict[int, Entry] = {}
+        self.memories: dict[int, Memory] = {}
+
+    def memory_of(self, tensor: torch.Tensor) -> Memory | None:
+        """The memory of a tensor where it was met before."""
+        try:
+            return self.memories.get(storage_key(tensor))
+        except (NotImplementedError, RuntimeError):
+            return None
+
+    def add_memory(self, tensor: torch.Tensor, owner: OpRecord | ParamRecord, shared: bool) -> Memory:
+        """Note the memory of a tensor that was not met before."""
+        try:
+            key = storage_key(tensor)
+        except (NotImplementedError, RuntimeError):
+            return Memory(None, True, 0)
+        memory = self.memories.get(key)
+        if memory is None:
+            memory = self.memories[key] = Memory(owner, shared, pin_storage_key(tensor))
+        memory.version = version_of(tensor)
+        return memory
+
+    def add(self, tensor: torch.Tensor, record: OpRecord | ParamRecord, memory: Memory) -> Entry:
+        """Make `record` the producer of `tensor`."""
+        entry = (weakref.ref(tensor), record, version_of(tensor), memory)
+        self.known[id(tensor)] = entry
+        return entry
+
+    def find(self, tensor: torch.Tensor) -> Entry | None:
+        """The entry of a known tensor."""
+        entry = self.known.get(id(tensor))
+        return entry if entry is not None and entry[0]() is tensor else None
+
+    def close(self) -> None:
+        """Give back every pinned storage identity."""
+        for memory in self.memories.values():
+            if memory.pin:
+                unpin_storage_key(memory.pin)
+        self.memories.clear()
+        self.known.clear()

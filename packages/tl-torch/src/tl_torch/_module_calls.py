@@ -1,0 +1,168 @@
+"""Which module is running: calls of modules, and methods that are called directly."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import CodeType, FrameType, FunctionType
+from typing import TYPE_CHECKING, Any, final
+
+from torch import nn
+
+from tl_core import ModuleCallRecord, ModuleRecord
+
+if TYPE_CHECKING:
+    from tl_torch._capture import Recorder
+
+_LOCALS_ARE_LIVE = sys.version_info >= (3, 13)
+
+
+_of_class: weakref.WeakKeyDictionary[type, tuple[frozenset[CodeType], frozenset[CodeType]]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def method_codes(kinds: Iterable[type]) -> tuple[frozenset[CodeType], dict[type, frozenset[CodeType]]]:
+    """Code of the methods that module classes define.
+
+    Returns:
+        All of them, and by class those that make up its `forward` (decorators included).
+    """
+    every: set[CodeType] = set()
+    forwards: dict[type, frozenset[CodeType]] = {}
+    for kind in kinds:
+        known = _of_class.get(kind)
+        if known is None:
+            known = _of_class[kind] = (_methods(kind), frozenset(_codes(vars(kind).get("forward", kind.forward))))
+        every |= known[0]
+        forwards[kind] = known[1]
+    return frozenset(every), forwards
+
+
+def _methods(kind: type) -> frozenset[CodeType]:
+    codes: set[CodeType] = set()
+    for base in kind.__mro__:
+        if base is nn.Module or base is object or base.__module__.startswith("torch."):
+            continue
+        for value in vars(base).values():
+            if isinstance(value, FunctionType):
+                codes.update(_codes(value))
+    return frozenset(codes)
+
+
+def _codes(function: Any) -> list[CodeType]:
+    codes: list[CodeType] = []
+    while isinstance(function, FunctionType) and function.__code__ not in codes:
+        codes.append(function.__code__)
+        function = vars(function).get("__wrapped__")
+    return codes
+
+
+@final
+class ModuleCalls:
+    """Follows the module calls of one run."""
+
+    __slots__ = ("_forwards", "_recorder", "_types", "direct", "running")
+
+    def __init__(self, recorder: Recorder, forwards: dict[type, frozenset[CodeType]]) -> None:
+        self._recorder = recorder
+        self._forwards = forwards
+        self.running: list[ModuleCallRecord] = []
+        """Calls that are under way, outermost first."""
+        self.direct: list[tuple[FrameType, ModuleCallRecord]] = []
+        self._types: list[type] = []
+
+    def module_call(
+        self, original: Callable[..., Any], module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Run a module call and note what went in and what came out."""
+        recorder = self._recorder
+        builder = recorder.builder
+        recorder.frames.walk(sys._getframe(2), self.running, len(self.running))
+        self.attribute(recorder.frames.method_frames)
+        call = builder.enter(self._record_of(module))
+        return self._run(call, type(module), original, (module, *args), kwargs)
+
+    def method_call(
+        self, function: Callable[..., Any], model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        """Run a method of the root model in place of a call of the model."""
+        call = self._recorder.builder.enter(self._record_of(model), function.__name__)
+        return self._run(call, type(model), function, args, kwargs)
+
+    def _run(
+        self, call: ModuleCallRecord, kind: type, function: Callable[..., Any], args: Sequence[Any],
+        kwargs: Mapping[str, Any],
+    ) -> Any:
+        recorder = self._recorder
+        call.inputs = recorder.ops_in((args, kwargs) if kwargs else args)
+        outer, self.direct = self.direct, []
+        self.running.append(call)
+        self._types.append(kind)
+        try:
+            result = function(*args, **kwargs)
+            call.outputs = recorder.returned(result, call)
+        finally:
+            self._leave_direct()
+            self.direct = outer
+            self.running.pop()
+            self._types.pop()
+            recorder.builder.exit(call)
+        return result
+
+    def _record_of(self, module: nn.Module) -> ModuleRecord:
+        sources = self._recorder.sources
+        record = sources.modules.get(id(module))
+        if record is None:  # built while the model runs, or held where no attribute leads
+            record = sources.module(module, f"<{type(module).__name__}>", frozenset())
+        return record
+
+    def attribute(self, frames: list[FrameType]) -> None:
+        """Open and close calls of modules whose methods run without the module having been called.
+
+        Args:
+            frames: frames of module methods inside the innermost module call, innermost first.
+        """
+        if frames and self._types:
+            own = self._forwards.get(self._types[-1], frozenset())
+            met: set[CodeType] = set()
+            while frames and frames[-1].f_code in own and frames[-1].f_code not in met:
+                met.add(frames.pop().f_code)
+        if not frames and not self.direct:
+            return
+        builder = self._recorder.builder
+        current = self.running[-1].module if self.running else None
+        wanted: list[tuple[FrameType, ModuleRecord]] = []
+        for frame in reversed(frames):
+            module = _self_of(frame)
+            if not isinstance(module, nn.Module):
+                continue
+            record = self._record_of(module)
+            if record is not current:
+                wanted.append((frame, record))
+                current = record
+        direct = self.direct
+        kept = 0
+        while kept < min(len(direct), len(wanted)) and direct[kept][0] is wanted[kept][0]:
+            kept += 1
+        while len(direct) > kept:
+            builder.exit(direct.pop()[1])
+        for frame, record in wanted[kept:]:
+            direct.append((frame, builder.enter(record, frame.f_code.co_name)))
+
+    def _leave_direct(self) -> None:
+        while self.direct:
+            self._recorder.builder.exit(self.direct.pop()[1])
+
+
+def _self_of(frame: FrameType) -> object:
+    code = frame.f_code
+    if not code.co_argcount:
+        return None
+    name = code.co_varnames[0]
+    known = frame.f_locals
+    value = known.get(name)
+    if not _LOCALS_ARE_LIVE:
+        known.clear()  # the copy that older Pythons keep would hold every local until the function returns
+    return value

@@ -1,0 +1,252 @@
+"""What is refused before the model runs, and what is unwrapped."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import multiprocessing
+import types
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast, final
+
+import torch
+from torch import nn
+from torch.nn.parameter import UninitializedTensorMixin
+
+from tl_core import ArgumentTypeError, CaptureError, ReentrantTraceError, UnsupportedTensorVariantError
+from tl_torch._seams_table import running
+from tl_torch._torch_private import is_functional_tensor
+
+MAX_OFFENDERS_SHOWN = 8
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What is to be run."""
+
+    model: nn.Module
+    """The module whose state and children are recorded."""
+    method: str
+    """`__call__`, or the name of the bound method that was given."""
+
+    def run(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        """Call it."""
+        return self.function(*args, **kwargs)
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The callable."""
+        return self.model if self.method == "__call__" else getattr(self.model, self.method)
+
+
+def target_of(model: object) -> Target:
+    """The module and method behind what the user gave.
+
+    Raises:
+        CaptureError: it is scripted or exported (codes `scripted_model`, `exported_model`).
+        ArgumentTypeError: it is no model (`model_type_unsupported`).
+    """
+    method = "__call__"
+    if isinstance(model, types.MethodType) and isinstance(model.__self__, nn.Module):
+        method = model.__name__
+        model = model.__self__
+    if isinstance(model, torch.jit.ScriptModule):
+        raise _scripted("the model")
+    if type(model).__module__.startswith("torch.export") and type(model).__name__ == "ExportedProgram":
+        raise CaptureError(
+            "An ExportedProgram is a graph, not a model that runs operation by operation.",
+            code="exported_model",
+            remedy="trace the nn.Module that was exported, or exported.module()",
+            model=type(model).__name__,
+        )
+    if not isinstance(model, nn.Module):
+        raise ArgumentTypeError(
+            f"tl.trace takes an nn.Module or one of its methods, and was given {_kind(model)}.",
+            code="model_type_unsupported",
+            remedy="put the computation into an nn.Module: class Net(nn.Module): def forward(self, x): ...",
+            model=_kind(model),
+        )
+    model = _unwrapped(model)
+    for address, child in model.named_modules():
+        if isinstance(child, torch.jit.ScriptModule):
+            raise _scripted(f"its module {address!r}" if address else "the model")
+    return Target(model=model, method=method)
+
+
+def _unwrapped(model: nn.Module) -> nn.Module:
+    while True:
+        compiled = vars(model).get("_modules", {}).get("_orig_mod")
+        if compiled is not None and type(model).__name__ == "OptimizedModule":
+            model = compiled
+        elif isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
+            model = cast("nn.Module", model.module)
+        else:
+            return model
+
+
+def _scripted(what: str) -> CaptureError:
+    return CaptureError(
+        f"TorchScript runs without Python, so nothing that it computes can be seen; {what} is scripted or traced.",
+        code="scripted_model",
+        remedy="trace the nn.Module before torch.jit.script or torch.jit.trace",
+        what=what,
+    )
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    name = getattr(value, "__name__", None)
+    return f"the function {name!r}" if callable(value) and name else f"a {type(value).__name__}"
+
+
+def check_context() -> None:
+    """Refuse a trace inside a trace and one in a worker process.
+
+    Raises:
+        ReentrantTraceError: codes `reentrant_trace`, `worker_process`.
+    """
+    if running() is not None:
+        raise ReentrantTraceError(
+            "A trace is under way on this thread, and tl.trace was called inside it.",
+            code="reentrant_trace",
+            remedy="trace the inner model after the outer trace has ended",
+        )
+    worker = torch.utils.data.get_worker_info()
+    process = multiprocessing.current_process()
+    rank = torch.distributed.is_available() and torch.distributed.is_initialized() and not process.daemon
+    if worker is not None or (multiprocessing.parent_process() is not None and not rank):
+        raise ReentrantTraceError(
+            f"tl.trace was called in the worker process {process.name!r}.",
+            code="worker_process",
+            remedy="trace in the main process, or in a rank of an initialised torch.distributed job",
+            process=process.name,
+        )
+
+
+def arguments(inputs: object, input_kwargs: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Positional and keyword arguments of the model.
+
+    Raises:
+        ArgumentTypeError: nothing was given (`inputs_missing`), or `input_kwargs` is no dict (`input_kwargs_invalid`).
+    """
+    if input_kwargs is not None and not (
+        isinstance(input_kwargs, Mapping) and all(isinstance(key, str) for key in cast("Mapping[Any, Any]", input_kwargs))
+    ):
+        raise ArgumentTypeError(
+            f"input_kwargs takes a dict of keyword arguments, and was given {_kind(input_kwargs)}.",
+            code="input_kwargs_invalid",
+            remedy='input_kwargs={"attention_mask": mask}',
+            given=_kind(input_kwargs),
+        )
+    kwargs = dict(cast("Mapping[str, Any]", input_kwargs or {}))
+    if inputs is None:
+        if not kwargs:
+            raise ArgumentTypeError(
+                "tl.trace was given no inputs.",
+                code="inputs_missing",
+                remedy="tl.trace(model, x); a model without inputs takes inputs=()",
+            )
+        return (), kwargs
+    if type(inputs) in (list, tuple):
+        return tuple(cast("Sequence[Any]", inputs)), kwargs
+    return (inputs,), kwargs
+
+
+_signatures: weakref.WeakKeyDictionary[Callable[..., Any], inspect.Signature | None] = weakref.WeakKeyDictionary()
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    plain = getattr(function, "__func__", function)
+    try:
+        if plain not in _signatures:
+            _signatures[plain] = inspect.signature(plain)
+    except (TypeError, ValueError):  # a builtin or a partial without a signature
+        return None
+    return _signatures[plain]
+
+
+def bind(target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    """Check that the arguments fit, and name the positional ones.
+
+    Raises:
+        ArgumentTypeError: they do not fit the signature (`inputs_do_not_fit`).
+    """
+    model = target.model
+    function = model.forward if target.method == "__call__" else getattr(model, target.method)
+    signature = _signature(function)
+    names = [f"arg{number}" for number in range(len(args))]
+    has_pre_hooks = bool(model._forward_pre_hooks)  # noqa: SLF001 - a hook may change the arguments
+    if signature is None or has_pre_hooks:
+        return names
+    bound = isinstance(function, types.MethodType)
+    try:
+        signature.bind(*([model, *args] if bound else args), **kwargs)
+    except TypeError as error:
+        shown = str(signature).replace("(self, ", "(").replace("(self)", "()")
+        raise ArgumentTypeError(
+            f"The inputs do not fit {type(model).__name__}.{function.__name__}{shown}: {error}.",
+            code="inputs_do_not_fit",
+            remedy="inputs=(...) are positional arguments, input_kwargs={...} keyword arguments of the model",
+            signature=shown,
+            positional=len(args),
+            keywords=sorted(kwargs),
+        ) from None
+    taken = [p for p in list(signature.parameters.values())[1 if bound else 0 :]]
+    for number, parameter in enumerate(taken[: len(args)]):
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            names[number:] = [f"{parameter.name}[{i}]" for i in range(len(args) - number)]
+            break
+        names[number] = parameter.name
+    return names
+
+
+def check_tensors(named: Iterable[tuple[str, torch.Tensor]]) -> None:
+    """Refuse tensors without ordinary dense storage, all of them at once.
+
+    Raises:
+        UnsupportedTensorVariantError: lists each offender with its address (`unsupported_tensor_variant`).
+    """
+    offenders = [(address, variant) for address, tensor in named if (variant := _variant(tensor)) is not None]
+    if not offenders:
+        return
+    shown = "".join(f"\n    {address}: {variant}" for address, variant in offenders[:MAX_OFFENDERS_SHOWN])
+    more = len(offenders) - MAX_OFFENDERS_SHOWN
+    if more > 0:
+        shown += f"\n    and {more} more"
+    raise UnsupportedTensorVariantError(
+        f"{len(offenders)} of the model's tensors have no ordinary dense values:{shown}",
+        code="unsupported_tensor_variant",
+        remedy="materialise dense tensors on a real device before tracing",
+        offenders=tuple({"address": address, "variant": variant} for address, variant in offenders),
+    )
+
+
+def _variant(tensor: torch.Tensor) -> str | None:
+    kind = type(tensor)
+    if kind.__module__.startswith("torch._subclasses"):
+        return "functional tensor" if "unctional" in kind.__name__ else "fake tensor"
+    if isinstance(tensor, UninitializedTensorMixin):
+        return None
+    if tensor.layout is not torch.strided and tensor.layout is not _MKLDNN:
+        return f"sparse tensor ({str(tensor.layout).rpartition('.')[2]})"
+    if tensor.device.type == "meta":
+        return "meta tensor"
+    if is_functional_tensor(tensor):
+        return "functional tensor"
+    if tensor.is_nested:
+        return "nested tensor"
+    return "symbolic shape" if any(type(size) is not int for size in tensor.shape) else None
+
+
+_MKLDNN = getattr(torch, "_mkldnn", None)
+
+
+@functools.cache
+def option_names(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Keyword-only options of a function."""
+    parameters = inspect.signature(function).parameters.values()
+    return tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)

@@ -1,0 +1,72 @@
+"""Keeping a value: copy-on-write where that is safe, a real copy elsewhere."""
+
+from __future__ import annotations
+
+from typing import Literal, final
+
+import torch
+
+from tl_core import MutatedReferenceError
+from tl_torch._ledger import Memory
+from tl_torch._torch_private import lazy_clone, version_of
+
+SaveMode = Literal["copy", "reference", "view"]
+
+
+@final
+class ReferencePayload:
+    """A payload that is the model's own tensor; reading it after a later write refuses."""
+
+    __slots__ = ("_value", "_version")
+
+    def __init__(self, value: torch.Tensor) -> None:
+        self._value = value
+        self._version = version_of(value)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Element type of the value."""
+        return self._value.dtype
+
+    def materialize(self) -> torch.Tensor:
+        """The tensor itself.
+
+        Raises:
+            MutatedReferenceError: it was written to since it was recorded.
+        """
+        if version_of(self._value) != self._version:
+            raise MutatedReferenceError(
+                'This value was kept with save_mode="reference" and was written in place after it was recorded.',
+                code="reference_mutated",
+                remedy='trace again with save_mode="copy"',
+                recorded_version=self._version,
+                version=version_of(self._value),
+            )
+        return self._value
+
+
+@final
+class Keeper:
+    """Turns outputs into payloads as the options of the run say."""
+
+    __slots__ = ("_compact", "_detach", "_mode")
+
+    def __init__(self, mode: SaveMode, *, detach: bool, compact: bool) -> None:
+        self._mode: SaveMode = mode
+        self._detach = detach
+        self._compact = compact
+        """Whether a small view must not keep the large memory that it lies in."""
+
+    def keep(self, tensor: torch.Tensor, memory: Memory) -> object:
+        """A payload that holds what `tensor` holds now."""
+        if self._mode != "copy":
+            return ReferencePayload(tensor) if self._mode == "reference" else tensor.detach()
+        if self._detach:
+            tensor = tensor.detach()
+        if memory.shared or (self._compact and 2 * tensor.nbytes < tensor.untyped_storage().nbytes()):
+            return tensor.clone()
+        try:
+            return lazy_clone(tensor)
+        except RuntimeError:  # memory that torch did not allocate
+            memory.shared = True
+            return tensor.clone()

@@ -1,0 +1,116 @@
+"""Tensors inside nested Python values: lists, tuples, dicts, named tuples, dataclasses and plain objects."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, cast
+
+import torch
+
+from tl_core import Opaque
+
+MAX_DEPTH = 12
+"""How deep nested values are followed."""
+
+PLAIN_TYPES: frozenset[type] = frozenset({
+    type(None), bool, int, float, complex, str, bytes, slice, type(Ellipsis), type(NotImplemented),
+    torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Size, torch.qscheme,
+})  # fmt: skip
+"""Types whose values hold no tensors and are kept as they are."""
+
+_CLOSED = (
+    type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.CodeType,
+    functools.partial, torch.nn.Module, torch.Generator, enum.Enum,
+)  # fmt: skip
+"""Objects that are never looked into."""
+
+
+def tensors_in(value: Any, path: str = "", visited: set[int] | None = None) -> Iterator[tuple[str, torch.Tensor]]:
+    """Every tensor inside `value` with its path (`[0].logits`), in order of appearance.
+
+    Args:
+        value: anything.
+        path: what the paths begin with.
+        visited: where given, ids of containers that are not entered again; new ones are added. The caller keeps the
+            containers alive while it uses the set.
+    """
+    if isinstance(value, torch.Tensor):
+        yield path, value
+    elif type(value) not in PLAIN_TYPES:
+        once = visited is not None
+        yield from _inside(value, path, set() if visited is None else visited, once, 0)
+
+
+def _inside(
+    value: Any, path: str, entered: set[int], once: bool, depth: int
+) -> Iterator[tuple[str, torch.Tensor]]:
+    if id(value) in entered or depth > MAX_DEPTH:
+        return
+    entered.add(id(value))
+    for step, item in _children(value):
+        if isinstance(item, torch.Tensor):
+            yield path + step, item
+        elif type(item) not in PLAIN_TYPES:
+            yield from _inside(item, path + step, entered, once, depth + 1)
+    if not once:
+        entered.discard(id(value))
+
+
+def _children(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, (list, tuple)):
+        fields = getattr(cast("Any", value), "_fields", None)  # a named tuple's
+        for number, item in enumerate(cast("list[Any]", value)):
+            yield (f".{fields[number]}" if fields else f"[{number}]"), item
+    elif isinstance(value, Mapping):
+        attributes = dataclasses.is_dataclass(value)
+        for key, item in cast("Mapping[Any, Any]", value).items():
+            yield (f".{key}" if attributes else f"[{key!r}]"), item
+    elif isinstance(value, (set, frozenset)):
+        for number, item in enumerate(cast("set[Any]", value)):
+            yield f"{{{number}}}", item
+    elif isinstance(value, _CLOSED):
+        return
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield f".{field.name}", getattr(value, field.name, None)
+    elif isinstance(getattr(value, "__dict__", None), dict):
+        for name, item in vars(value).items():
+            yield f".{name}", item
+
+
+def replaced(value: Any, tensor: Callable[[torch.Tensor], object], depth: int = 0) -> Any:
+    """A copy of `value` in which each tensor is replaced by `tensor(it)` and each unknown object by `Opaque`."""
+    kind = type(value)
+    if kind in PLAIN_TYPES:
+        return value
+    if isinstance(value, torch.Tensor):
+        return tensor(value)
+    if depth > MAX_DEPTH:
+        return Opaque(_type_name(kind))
+    if isinstance(value, (list, tuple)):
+        items = [replaced(item, tensor, depth + 1) for item in cast("list[Any]", value)]
+        return _rebuilt(kind, items)
+    if isinstance(value, Mapping):
+        given = cast("Mapping[Any, Any]", value)
+        return {key: replaced(item, tensor, depth + 1) for key, item in given.items()}
+    if isinstance(value, enum.Enum) or (callable(value) and not isinstance(value, torch.nn.Module)):
+        return value
+    for _, item in _children(value):
+        replaced(item, tensor, depth + 1)
+    return Opaque(_type_name(kind))
+
+
+def _rebuilt(kind: type, items: list[Any]) -> Any:
+    if kind is list:
+        return items
+    if kind is tuple or not hasattr(kind, "_make"):
+        return tuple(items) if issubclass(kind, tuple) else items
+    return cast("Any", kind)._make(items)
+
+
+def _type_name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"

@@ -1,0 +1,69 @@
+"""Every private name of torch that capture cannot do without, typed, with the probes that adapt to the release."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import torch
+
+_C: Any = torch._C
+_untyped: Any = torch.UntypedStorage
+
+lazy_clone: Any = cast("Any", torch)._lazy_clone
+"""Copy-on-write clone: shares memory until either side is written."""
+
+current_functorch_level: Any = _C._functorch.maybe_current_level
+"""Level of the innermost `torch.func` transform, or None outside any."""
+
+is_functional_tensor: Any = cast("Any", torch)._is_functional_tensor
+
+
+def storage_key(tensor: torch.Tensor) -> int:
+    """Identity of the memory that `tensor` lies in, without touching the memory."""
+    return tensor.untyped_storage()._cdata
+
+
+def pin_storage_key(tensor: torch.Tensor) -> int:
+    """Keep the identity of the memory of `tensor` from being used again; the memory itself is not kept.
+
+    Returns a token for `unpin_storage_key`.
+    """
+    return cast("Any", tensor.untyped_storage())._weak_ref()
+
+
+def unpin_storage_key(token: int) -> None:
+    """Give back a token of `pin_storage_key`."""
+    _untyped._free_weak_ref(token)
+
+
+def storage_use_count(key: int) -> int:
+    """Number of holders of a storage, the asking wrapper included."""
+    return _C._storage_Use_Count(key)
+
+
+def _fresh_use_count() -> int:
+    tensor = torch.empty(1)
+    storage = tensor.untyped_storage()
+    return storage_use_count(storage._cdata)
+
+
+FRESH_USE_COUNT = _fresh_use_count()
+"""What `storage_use_count` says while only one tensor and one storage wrapper hold the memory."""
+
+
+def version_of(tensor: torch.Tensor) -> int:
+    """In-place write counter of `tensor`; -1 where there is none (inference tensors)."""
+    try:
+        return tensor._version
+    except RuntimeError:
+        return -1
+
+
+def dispatch_mode_active() -> bool:
+    """Whether a `TorchDispatchMode` of the user is running."""
+    return _C._len_torch_dispatch_stack() > 0
+
+
+def data_address(tensor: torch.Tensor) -> int:
+    """Address of the first element, read without ending a copy-on-write share."""
+    return _C._data_address(tensor)

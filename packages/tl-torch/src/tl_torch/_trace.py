@@ -1,0 +1,197 @@
+"""`trace`: run a model once and hand back everything that it computed."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from time import perf_counter_ns
+from typing import Any, Literal, final, get_args
+
+import torch
+
+from tl_core import (
+    ArgumentTypeError,
+    CaptureOptions,
+    ConfigurationError,
+    SaveOption,
+    SavePolicy,
+    Trace,
+    TraceBuilder,
+    TraceInfo,
+    save_policy,
+)
+from tl_torch._capture import Recorder
+from tl_torch._preflight import Target, arguments, bind, check_context, check_tensors, option_names, target_of
+from tl_torch._seams_table import install, remove
+from tl_torch._snapshot import Keeper, SaveMode
+from tl_torch._structure import replaced, tensors_in
+
+_numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: itertools.count(1))
+
+
+def trace(
+    model: torch.nn.Module | Any,
+    inputs: Any = None,
+    input_kwargs: Mapping[str, Any] | None = None,
+    *,
+    save: SaveOption = "all",
+    save_mode: SaveMode = "copy",
+    like: Trace | None = None,
+    capture: CaptureOptions | None = None,
+    name: str | None = None,
+    **unknown: Any,
+) -> Trace:
+    """Run a model once and give back everything that it computed, operation by operation.
+
+    The model runs exactly one forward pass and is left as that pass leaves it.
+
+    Args:
+        model: an `nn.Module`, or a bound method of one.
+        inputs: one positional argument, or a list or tuple of them; `()` for none. A dict is one argument.
+        input_kwargs: keyword arguments of the model.
+        save: which ops keep their value: `"all"`, `"none"`, a selector, a label of the trace given as `like`, a
+            function of an op, or a list of these.
+        save_mode: `"copy"` keeps what the op produced whatever happens later (copy-on-write); `"reference"` keeps
+            the model's own tensor and refuses to read it once it was written to; `"view"` shares its memory.
+        like: an earlier trace, in which labels given to `save` are looked up.
+        capture: how the run is recorded.
+        name: name of the trace; by default the class of the model and a number.
+        unknown: refused; arguments of the model go into `input_kwargs`.
+
+    Returns:
+        The trace. If the model raises, its own exception comes through with the ops so far as `exc.partial_trace`.
+
+    Raises:
+        ConfigurationError: an option that does not exist or does not fit.
+        CaptureError: a model, process or tensor that cannot be recorded. Both come before the model runs.
+
+    Example:
+        >>> import torch
+        >>> import tl_torch as tl
+        >>> model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU())
+        >>> run = tl.trace(model, torch.ones(2, 4))
+        >>> [op.label for op in run.ops]
+        ['input_1:1', 'linear_1_1:1', 'relu_1_2:1', 'output_1:1']
+        >>> run["relu_1_2"].out.shape
+        torch.Size([2, 3])
+    """
+    if unknown:
+        raise _unknown_option(next(iter(unknown)))
+    if save_mode not in get_args(SaveMode):
+        raise ConfigurationError(
+            f"save_mode takes {', '.join(map(repr, get_args(SaveMode)))}, and was given {save_mode!r}.",
+            code="save_mode_invalid",
+            remedy='save_mode="copy" keeps what each op produced, whatever happens later',
+            given=save_mode,
+        )
+    options = CaptureOptions() if capture is None else capture
+    if not isinstance(options, CaptureOptions):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+        raise ArgumentTypeError(
+            f"capture= takes tl.CaptureOptions(...), and was given a {type(options).__name__}.",
+            code="capture_invalid",
+            remedy="capture=tl.CaptureOptions(recurrence_detection=False)",
+            given=type(options).__name__,
+        )
+    target = target_of(model)
+    check_context()
+    args, kwargs = arguments(inputs, input_kwargs)
+    names = bind(target, args, kwargs)
+    policy = save_policy(save, like)
+    keeper = Keeper(save_mode, detach=options.detach_saved_activations, compact=policy.mode == "some")
+    run = _Run(target, args, kwargs, names, policy, keeper, options, name)
+    return run.trace()
+
+
+def _unknown_option(option: str) -> ArgumentTypeError:
+    known = ("inputs", "input_kwargs", *option_names(trace))
+    close = difflib.get_close_matches(option, known, n=1)
+    meant = f" Did you mean {close[0]!r}?" if close else ""
+    return ArgumentTypeError(
+        f"tl.trace has no option {option!r}.{meant}",
+        code="unknown_option",
+        remedy=f'an argument of the model goes into input_kwargs={{"{option}": ...}}',
+        option=option,
+        options=known,
+    )
+
+
+@final
+class _Run:
+    """One call of `trace`, from checked arguments to the finished trace."""
+
+    def __init__(
+        self, target: Target, args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[str], policy: SavePolicy,
+        keeper: Keeper, options: CaptureOptions, name: str | None,
+    ) -> None:
+        self._target = target
+        self._args = args
+        self._kwargs = kwargs
+        self._policy = policy
+        self._options = options
+        self._name = name
+        self._builder = TraceBuilder()
+        self._recorder = Recorder(self._builder, target.model, policy, keeper, _run.__code__)
+        self._inputs = [
+            *(item for name, value in zip(names, args, strict=True) for item in tensors_in(value, name)),
+            *(item for name, value in kwargs.items() for item in tensors_in(value, name)),
+        ]
+
+    def trace(self) -> Trace:
+        check_tensors([*self._inputs, *self._recorder.sources.state()])
+        start = perf_counter_ns()
+        try:
+            trace = self._record(start)
+        except BaseException as error:
+            error.partial_trace = self._finish(start, "failed", None)  # pyright: ignore[reportAttributeAccessIssue]
+            raise
+        finally:
+            self._recorder.ledger.close()
+        self._policy.finish(trace)
+        return trace
+
+    def _record(self, start: int) -> Trace:
+        recorder = self._recorder
+        for address, tensor in self._inputs:
+            recorder.input(address, tensor)
+        with _without_gradients(self._options):
+            result = _run(recorder, self._target, self._args, self._kwargs)
+            paths = iter([path for path, _ in tensors_in(result)])
+            template = replaced(result, lambda tensor: recorder.output(next(paths, ""), tensor))
+        return self._finish(start, "complete", template)
+
+    def _finish(self, start: int, outcome: Literal["complete", "failed"], output: object) -> Trace:
+        kind = type(self._target.model).__name__
+        stem = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).lower()
+        return self._builder.finish(
+            TraceInfo(
+                name=self._name or f"{stem}_{next(_numbers[stem])}",
+                backend="torch",
+                model_class_name=kind,
+                framework_version=torch.__version__,
+                duration_ns=perf_counter_ns() - start,
+                outcome=outcome,
+                options=self._options,
+                grad_enabled=torch.is_grad_enabled() and not self._options.inference_only,
+                output=output,
+            )
+        )
+
+
+def _without_gradients(options: CaptureOptions) -> AbstractContextManager[object]:
+    return torch.no_grad() if options.inference_only else nullcontext()
+
+
+def _run(recorder: Recorder, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Run the model under the recorder. The stack of a recorded call ends at this function."""
+    install(recorder.calls)
+    try:
+        with recorder:
+            if target.method == "__call__":
+                return target.run(args, kwargs)
+            return recorder.calls.method_call(target.function, target.model, args, kwargs)
+    finally:
+        remove()

@@ -1,0 +1,124 @@
+"""Which writes a tensor holds: regions of storages, and the last writer of each element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+import numpy as np
+import torch
+
+from tl_core import OpRecord
+
+MAX_SHADOW_BYTES = 1 << 26
+"""Largest stretch of memory that is compared byte by byte; beyond it any overlap of ranges counts."""
+
+
+@final
+class Region:
+    """The bytes that a strided tensor occupies in its storage."""
+
+    __slots__ = ("dense", "high", "itemsize", "low", "shape", "strides")
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        itemsize = tensor.element_size()
+        self.itemsize = itemsize
+        self.shape = tuple(tensor.shape)
+        self.strides = tuple(step * itemsize for step in tensor.stride())
+        self.low = tensor.storage_offset() * itemsize
+        if 0 in self.shape:
+            self.high = self.low
+            self.dense = True
+            return
+        last = sum((size - 1) * step for size, step in zip(self.shape, self.strides, strict=True))
+        self.high = self.low + last + itemsize
+        self.dense = self._is_dense()
+
+    def _is_dense(self) -> bool:
+        expected = self.itemsize
+        for step, size in sorted(zip(self.strides, self.shape, strict=True)):
+            if size == 1:
+                continue
+            if step != expected:
+                return False
+            expected *= size
+        return True
+
+    def mask(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Boolean array over the bytes from `low` to `high` (exclusive): which of them the region occupies."""
+        field = np.zeros(self.high - self.low, dtype=np.bool_)
+        view = np.lib.stride_tricks.as_strided(
+            field, (*self.shape, self.itemsize), (*self.strides, 1), writeable=True
+        )
+        view[...] = True
+        return field
+
+
+@final
+class Write:
+    """One write into a storage."""
+
+    __slots__ = ("record", "region")
+
+    def __init__(self, record: OpRecord, region: Region) -> None:
+        self.record = record
+        self.region = region
+
+
+def last_writers(read: Region, writes: Sequence[Write], after: int) -> tuple[list[OpRecord], bool]:
+    """Who wrote what `read` holds, among the writes recorded later than op `after`.
+
+    Returns:
+        The writers of at least one byte read, oldest first, and whether any byte is older than all of them.
+    """
+    if read.low == read.high:
+        return [], True
+    writers: list[OpRecord] = []
+    left = _Remainder(read)
+    for write in reversed(writes):
+        if write.record.index <= after:
+            break
+        if left.take(write.region):
+            writers.append(write.record)
+            if left.empty:
+                break
+    return list(dict.fromkeys(reversed(writers))), not left.empty
+
+
+@final
+class _Remainder:
+    """The bytes of a read that no write looked at so far has explained."""
+
+    __slots__ = ("_count", "_field", "_read", "empty")
+
+    def __init__(self, read: Region) -> None:
+        self._read = read
+        self._field: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None
+        self._count = 0
+        self.empty = False
+
+    def take(self, region: Region) -> bool:
+        """Take away what `region` covers; tell whether it covered anything."""
+        read = self._read
+        low, high = max(read.low, region.low), min(read.high, region.high)
+        if low >= high:
+            return False
+        if self._field is None:
+            if region.dense and low == read.low and high == read.high:
+                self.empty = True
+                return True
+            if read.high - read.low > MAX_SHADOW_BYTES or region.high - region.low > MAX_SHADOW_BYTES:
+                return True
+            self._field = read.mask()
+            self._count = int(np.count_nonzero(self._field))
+        part = self._field[low - read.low : high - read.low]
+        if region.dense:
+            taken = int(np.count_nonzero(part))
+            part[...] = False
+        else:
+            written = region.mask()[low - region.low : high - region.low]
+            taken = int(np.count_nonzero(part & written))
+            part &= ~written
+        self._count -= taken
+        self.empty = self._count == 0
+        return taken > 0
