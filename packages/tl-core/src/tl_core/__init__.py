@@ -26,6 +26,7 @@ from tl_core._errors import MissingDependencyError as MissingDependencyError
 from tl_core._errors import TorchLensWarning as TorchLensWarning
 from tl_core._errors import ScalarEscapeWarning as ScalarEscapeWarning
 from tl_core._options import CaptureOptions as CaptureOptions
+from tl_core._payload import DeferredPayload as DeferredPayload
 from tl_core._record import AliasRead as AliasRead
 from tl_core._record import BufferRecord as BufferRecord
 from tl_core._record import CallRecord as CallRecord
@@ -86,6 +87,8 @@ __all__ = [
     "ReadKind",
     "ReadRecord",
     "Records",
+    # saved values
+    "DeferredPayload",
     # options
     "CaptureOptions",
     # backends

@@ -9,7 +9,7 @@ import torch
 
 from tl_core import CallRecord, HostArray, MemoryKey, OpCost, OpRecord
 from tl_torch._cost import cost
-from tl_torch._torch_private import data_address
+from tl_torch._torch_private import data_address, host_bytes
 
 
 @final
@@ -31,8 +31,7 @@ class TorchBackend:
         plain = tensor.to("cpu").resolve_conj().resolve_neg().to_dense() if tensor.layout is not torch.strided else (
             tensor.to("cpu").resolve_conj().resolve_neg()
         )
-        flat = plain.contiguous().reshape(-1)
-        data = memoryview(b"") if flat.numel() == 0 else memoryview(flat.view(torch.uint8).numpy()).cast("B")
+        data = host_bytes(plain.contiguous()) if plain.numel() else memoryview(b"")
         return HostArray(dtype=str(plain.dtype).rpartition(".")[2], shape=tuple(plain.shape), data=data)
 
     def from_host(self, array: HostArray, device: str = "cpu") -> torch.Tensor:

@@ -6,7 +6,7 @@ from typing import Literal, final
 
 import torch
 
-from tl_core import MutatedReferenceError
+from tl_core import DeferredPayload, MutatedReferenceError
 from tl_torch._ledger import Memory
 from tl_torch._torch_private import lazy_clone, version_of
 
@@ -14,7 +14,7 @@ SaveMode = Literal["copy", "reference", "view"]
 
 
 @final
-class ReferencePayload:
+class ReferencePayload(DeferredPayload):
     """A payload that is the model's own tensor; reading it after a later write refuses."""
 
     __slots__ = ("_value", "_version")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any, cast
 
 import torch
@@ -66,4 +67,11 @@ def dispatch_mode_active() -> bool:
 
 def data_address(tensor: torch.Tensor) -> int:
     """Address of the first element, read without ending a copy-on-write share."""
-    return _C._data_address(tensor)
+    return _C._data_address(tensor) + tensor.storage_offset() * tensor.element_size()
+
+
+def host_bytes(tensor: torch.Tensor) -> memoryview:
+    """Bytes of a contiguous tensor in host memory, read without ending a copy-on-write share."""
+    block: Any = (ctypes.c_char * tensor.nbytes).from_address(data_address(tensor))
+    block.owner = tensor  # the view keeps the block alive, and the block the memory
+    return memoryview(block).cast("B").toreadonly()
