@@ -1,0 +1,217 @@
+"""Builds the scene of a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tl_viz._compose.label import (
+    Wishes,
+    box_size,
+    frame_title,
+    names,
+    node_rows,
+    ops_of,
+    params_of,
+)
+from tl_viz._compose.trail import draw_edges, follow
+from tl_viz._names import amount, count
+from tl_viz._network import Network
+from tl_viz._plan import Branch, Plan
+from tl_viz._scene import Box, Node, NodeRole, Scene
+from tl_viz._theme import Theme, blend
+
+BIGGEST = 2.0
+"""How much larger than usual the node with the largest value is under `size_by=`."""
+
+
+@dataclass(slots=True)
+class _Work:
+    plan: Plan
+    theme: Theme
+    wishes: Wishes
+    frames: bool
+    keys: dict[int, str] = field(default_factory=dict[int, str])
+    used: set[str] = field(default_factory=set[str])
+    faint: set[str] = field(default_factory=set[str])
+    tints: tuple[float, float] = (0.0, 1.0)
+    largest: float = 0.0
+
+
+def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) -> Scene:
+    """Return the scene of a plan.
+
+    Args:
+        plan: which branches are open.
+        theme: only its colour scale is used here.
+        wishes: which lines of text a node has.
+        frames: draw a frame around what an open module holds.
+    """
+    work = _Work(plan, theme, wishes, frames)
+    _scales(work)
+    root = plan.tree.root
+    children: list[Node | Box] = []
+    for child in root.children:
+        children += _item(work, child, "", 1)
+    trail = follow(plan, work.keys)
+    faint = {number for number, key in enumerate(trail.keys) if key in work.faint}
+    edges = draw_edges(plan, trail, faint)
+    box = Box(key="", role="root", title=(), children=tuple(children))
+    return Scene(root=box, edges=edges, notes=_notes(plan, work))
+
+
+def _scales(work: _Work) -> None:
+    network = work.plan.tree.network
+    if network.tints:
+        sums = _visible_sums(work.plan, network.tints)
+        work.tints = (min(sums), max(sums))
+    if network.sizes:
+        work.largest = max(_visible_sums(work.plan, network.sizes))
+
+
+def _visible_sums(plan: Plan, values: dict[int, float]) -> list[float]:
+    sums: list[float] = []
+    waiting = list(plan.tree.root.children)
+    while waiting:
+        branch = waiting.pop()
+        if plan.is_open(branch) and branch.children:
+            waiting.extend(branch.children)
+        else:
+            sums.append(_sum(plan, branch, values))
+    return sums or [0.0]
+
+
+def _sum(plan: Plan, branch: Branch, values: dict[int, float]) -> float:
+    op_at = plan.tree.op_at
+    return sum([values.get(op_at[at], 0.0) for at in range(branch.first, branch.last_end)])
+
+
+def _item(work: _Work, branch: Branch, frame: str, times: int) -> list[Node | Box]:
+    """Return the node of a closed branch, or the frame of an open one; without frames, its content.
+
+    `times` is how many copies of the frames around it there are.
+    """
+    if not (work.plan.is_open(branch) and branch.children):
+        return [_node(work, branch, frame, times)]
+    calls = work.plan.tree.network.calls
+    inner = calls[branch.call].address if branch.kind == "module" else frame
+    children: list[Node | Box] = []
+    for child in branch.children:
+        children += _item(work, child, inner, times * branch.copies)
+    if not work.frames and branch.copies == 1:
+        return children
+    call = calls[branch.call] if branch.kind == "module" else None
+    role = "module" if branch.kind == "module" else ("run" if branch.kind == "run" else "segment")
+    box = Box(
+        key=_key(work, branch),
+        role=role,
+        title=frame_title(work.plan.tree, branch, frame),
+        children=tuple(children),
+        copies=branch.copies,
+        tooltip=_tooltip(work, branch),
+        link=call.link if call else "",
+    )
+    return [box]
+
+
+def _node(work: _Work, branch: Branch, frame: str, times: int) -> Node:
+    tree = work.plan.tree
+    network = tree.network
+    rows = node_rows(tree, branch, frame, work.wishes)
+    width, height = box_size(rows)
+    if work.largest > 0:
+        scale = 1 + (BIGGEST - 1) * _sum(work.plan, branch, network.sizes) / work.largest
+        width, height = width * scale, height * scale
+    key = _key(work, branch)
+    work.keys[id(branch)] = key
+    if branch.kind == "bundle":
+        work.faint.add(key)
+    places = range(branch.first, branch.last_end)
+    return Node(
+        key=key,
+        role=_role(network, branch),
+        rows=rows,
+        width=round(width, 1),
+        height=round(height, 1),
+        ops=ops_of(tree, branch) * times,
+        copies=branch.copies,
+        tooltip=_tooltip(work, branch),
+        link=_link(network, branch),
+        tint=_tint(work, branch),
+        marked=any(tree.op_at[at] in network.marked for at in places) if network.marked else False,
+        learned=any(network.learned[tree.op_at[at]] for at in places),
+    )
+
+
+def _role(network: Network, branch: Branch) -> NodeRole:
+    if branch.kind == "op":
+        return network.roles[branch.op]
+    return "bundle" if branch.kind == "bundle" else "module"
+
+
+def _tint(work: _Work, branch: Branch) -> str:
+    tints = work.plan.tree.network.tints
+    if not tints:
+        return ""
+    low, high = work.tints
+    value = _sum(work.plan, branch, tints)
+    share = (value - low) / (high - low) if high > low else 0.0
+    return blend(*work.theme.scale, min(1.0, max(0.0, share)))
+
+
+def _link(network: Network, branch: Branch) -> str:
+    if branch.kind == "op":
+        return network.links[branch.op] if network.links else ""
+    return network.calls[branch.call].link if branch.call >= 0 else ""
+
+
+def _key(work: _Work, branch: Branch) -> str:
+    """Return a key that says what the item is, and that no other item of the picture has."""
+    network = work.plan.tree.network
+    if branch.kind == "op":
+        base = network.labels[branch.op]
+    elif branch.kind == "module":
+        call = network.calls[branch.call]
+        base = f"{call.address}:{call.number}"
+    else:
+        first = work.plan.tree.op_at[branch.first] if branch.end > branch.first else 0
+        base = f"{branch.kind}:{network.labels[first]}"
+    key, number = base, 2
+    while key in work.used:
+        key, number = f"{base}#{number}", number + 1
+    work.used.add(key)
+    return key
+
+
+def _tooltip(work: _Work, branch: Branch) -> str:
+    tree = work.plan.tree
+    network = tree.network
+    lines: list[str] = []
+    if branch.call >= 0:
+        call = network.calls[branch.call]
+        lines.append(f"{call.address} · {call.class_name}")
+    if branch.kind == "op":
+        lines.append(f"{network.labels[branch.op]} · {network.functions[branch.op]}")
+        if network.tips:
+            lines.append(network.tips[branch.op])
+    elif branch.kind in {"segment", "run"}:
+        lines.append(names(tree, branch, "")[0])
+    params = params_of(tree, branch)
+    lines.append(
+        count(ops_of(tree, branch), "op") + (f" · {amount(params)} params" if params else "")
+    )
+    return "\n".join([line for line in lines if line])
+
+
+def _notes(plan: Plan, work: _Work) -> tuple[str, ...]:
+    """Return the lines under the picture: the totals, and what is not drawn."""
+    network = plan.tree.network
+    params = sum(network.params)
+    total = network.total_ops + sum(network.unseen.values())
+    notes = [
+        f"{count(total, 'op')} in {count(plan.items, 'item')}"
+        + (f" · {amount(params)} params, in what is tinted" if params else "")
+    ]
+    notes += [f"not drawn: {count(number, 'op')} {why}" for why, number in network.unseen.items()]
+    if network.tints:
+        notes.append(f"colour: from {amount(work.tints[0])} (light) to {amount(work.tints[1])} (dark)")
+    return tuple(notes)

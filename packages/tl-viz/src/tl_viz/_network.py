@@ -1,0 +1,85 @@
+"""What a picture is drawn from: a traced network as plain columns, free of any framework and of the trace itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+OpRole = Literal["op", "input", "output", "buffer", "constant", "hook"]
+"""What an op is: computed, or one of the places where tensors enter and leave."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of a module."""
+
+    address: str
+    """Path of the module, such as `layer1.0.conv1`."""
+    number: int
+    """Which call of this module it is, from 1."""
+    class_name: str
+    """Class of the module."""
+    parent: int
+    """Index of the calling module's call, or -1."""
+    rounds: int = 1
+    """How many calls this one stands for in a rolled picture."""
+    params: int = 0
+    """Number of parameter elements of the module and everything in it."""
+    link: str = ""
+    """Address of the source of the class's forward."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """A network as columns; entry i of each column belongs to op i, in the order of execution."""
+
+    name: str
+    """Class of the traced model."""
+    labels: Sequence[str]
+    """Unique label of each op."""
+    functions: Sequence[str]
+    """Name of the function that ran."""
+    parents: Sequence[tuple[int, ...]]
+    """Ops whose outputs it read, in the order of its arguments; all before the op itself."""
+    module_of: Sequence[int]
+    """Index into `calls` of the innermost module call, or -1."""
+    calls: Sequence[Call]
+    """Module calls, parents before children."""
+    roles: Sequence[OpRole]
+    """What each op is."""
+    shapes: Sequence[tuple[int, ...] | None]
+    """Shape of each output; None where it has none."""
+    params: Sequence[int]
+    """Number of parameter elements that each op reads for the first time in the run."""
+    learned: Sequence[bool]
+    """Whether each op reads parameters at all."""
+    rounds: Sequence[int]
+    """How many passes each op stands for; 1 everywhere in an unrolled picture."""
+    rows: Sequence[tuple[str, ...]] = ()
+    """Further lines of text for each op, already formatted; empty for none."""
+    links: Sequence[str] = ()
+    """Address of the source line of each op; empty for none."""
+    tips: Sequence[str] = ()
+    """Further text on hover for each op; empty for none."""
+    tints: dict[int, float] = field(default_factory=dict[int, float])
+    """Op -> the value that colours it."""
+    sizes: dict[int, float] = field(default_factory=dict[int, float])
+    """Op -> the value that sets its size."""
+    marked: frozenset[int] = frozenset()
+    """Ops that the user wants highlighted."""
+    back: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    """Op -> ops of the previous round that it reads; only in a rolled picture."""
+    pinned: frozenset[int] = frozenset()
+    """Ops that must stay visible."""
+    unseen: dict[str, int] = field(default_factory=dict[str, int])
+    """What was left out before planning, in words for the note under the picture -> how many ops."""
+
+    def __len__(self) -> int:
+        """Return the number of ops."""
+        return len(self.labels)
+
+    @property
+    def total_ops(self) -> int:
+        """How many ops were run, all passes counted."""
+        return sum(self.rounds)
