@@ -54,8 +54,33 @@ from tl_core._selector import label as label
 from tl_core._selector import label_contains as label_contains
 from tl_core._selector import module as module
 from tl_core._selector import where as where
+from tl_core._accessor import Accessor as Accessor
+from tl_core._buffer import Buffer as Buffer
+from tl_core._extension import extension as extension
+from tl_core._graph import Graph as Graph
+from tl_core._layer import Layer as Layer
+from tl_core._module import Module as Module
+from tl_core._module import ModuleCall as ModuleCall
+from tl_core._op import Op as Op
+from tl_core._param import Param as Param
+from tl_core._source import Source as Source
+from tl_core._source import SourceLine as SourceLine
+from tl_core._source import Span as Span
 
 __all__ = [
+    # what a trace shows
+    "Op",
+    "Layer",
+    "Module",
+    "ModuleCall",
+    "Param",
+    "Buffer",
+    "Graph",
+    "Source",
+    "SourceLine",
+    "Span",
+    "Accessor",
+    "extension",
     # selectors
     "Selector",
     "func",

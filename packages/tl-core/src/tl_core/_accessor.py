@@ -1,0 +1,268 @@
+"""The collections of a trace: `trace.ops`, `.layers`, `.modules`, `.params` and `.buffers`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Generic, TypeVar, final, overload
+
+from tl_core._errors import LookupFailedError
+from tl_core._find import find_indices
+from tl_core._lookup import near_misses, position
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import SupportsIndex
+
+    from tl_core._buffer import Buffer
+    from tl_core._layer import Layer
+    from tl_core._module import Module
+    from tl_core._op import Op
+    from tl_core._param import Param
+    from tl_core._selector import Selector
+    from tl_core._state import State
+    from tl_core._trace import Trace
+
+V = TypeVar("V")
+SHOWN = 12
+"""Rows of a repr, half from the beginning and half from the end."""
+
+
+class Accessor(ABC, Generic[V]):
+    """An ordered collection of views, indexed by position, slice or exact name.
+
+    Iterating gives the views; `keys()` the names; `items()` both.
+    """
+
+    __slots__ = ("_state", "_trace")
+
+    def __init__(self, state: State, trace: Trace) -> None:
+        self._state = state
+        self._trace = trace
+
+    @property
+    @abstractmethod
+    def _noun(self) -> tuple[str, str]:
+        """Singular and plural."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of views."""
+
+    @abstractmethod
+    def _at(self, index: int) -> V:
+        """View at a position."""
+
+    @abstractmethod
+    def keys(self) -> list[str]:
+        """Names in order."""
+
+    @abstractmethod
+    def _named(self, name: str) -> int | None:
+        """Position of a name."""
+
+    @overload
+    def __getitem__(self, key: slice) -> tuple[V, ...]: ...
+    @overload
+    def __getitem__(self, key: str | SupportsIndex) -> V: ...
+    def __getitem__(self, key: str | SupportsIndex | slice) -> V | tuple[V, ...]:
+        """One view by name or position, or a tuple of views by slice.
+
+        Raises:
+            LookupFailedError: nothing has that name or position.
+            ArgumentTypeError: the key is a bool, a float or something else that names nothing.
+        """
+        if isinstance(key, slice):
+            return tuple([self._at(index) for index in range(*key.indices(len(self)))])
+        noun, plural = self._noun
+        if not isinstance(key, str):
+            return self._at(position(key, len(self), noun))
+        index = self._named(key)
+        if index is not None:
+            return self._at(index)
+        raise LookupFailedError(
+            f"{key!r} is not the name of one of the {len(self)} {plural} of this trace.",
+            code="op_lookup_not_found",
+            remedy=self._remedy(key),
+            asked=key,
+            closest=near_misses(key, self.keys()),
+        )
+
+    def _remedy(self, name: str) -> str:
+        """What to do about a name that nothing has."""
+        close = near_misses(name, self.keys())
+        return f"closest: {', '.join(close)}" if close else f"trace.{self._noun[1]}.keys() gives all names"
+
+    def __iter__(self) -> Iterator[V]:
+        return map(self._at, range(len(self)))
+
+    def __contains__(self, item: object) -> bool:
+        """Whether something has this name, or whether this view belongs here."""
+        if isinstance(item, str):
+            return self._named(item) is not None
+        return any(item is view for view in self)
+
+    def items(self) -> Iterator[tuple[str, V]]:
+        """Name and view of each, in order."""
+        return zip(self.keys(), self, strict=True)
+
+    def __repr__(self) -> str:
+        count = len(self)
+        noun, plural = self._noun
+        lines = [f"{count} {noun if count == 1 else plural}"]
+        shown = range(count) if count <= SHOWN else [*range(SHOWN // 2), -1, *range(count - SHOWN // 2, count)]
+        width = len(str(max(count - 1, 0)))
+        for index in shown:
+            lines.append(f"  {'':>{width}}  ..." if index < 0 else f"  {index:>{width}}  {self._at(index)!r}")
+        return "\n".join(lines)
+
+
+@final
+class OpAccessor(Accessor["Op"]):
+    """The ops of a trace in execution order; names are labels with a pass, in full or short."""
+
+    __slots__ = ()
+
+    @property
+    def _noun(self) -> tuple[str, str]:
+        return "op", "ops"
+
+    def __len__(self) -> int:
+        return len(self._state.records.ops)
+
+    def _at(self, index: int) -> Op:
+        return self._state.op(index)
+
+    def keys(self) -> list[str]:
+        """Labels in execution order."""
+        return self._state.labels.ops()
+
+    def _named(self, name: str) -> int | None:
+        return self._state.labels.find_op(name)
+
+    def _remedy(self, name: str) -> str:
+        layer = self._state.labels.find_layer(name)
+        if layer is None:
+            return super()._remedy(name)
+        size = self._state.grouping.size(layer)
+        passes = f"'{name}:1'" if size == 1 else f"'{name}:1' to '{name}:{size}'"
+        return f"{name!r} is a layer: trace.layers[{name!r}], or one of its ops, {passes}"
+
+    def find(self, selector: Selector) -> tuple[Op, ...]:
+        """The ops that a selector means, in execution order.
+
+        Args:
+            selector: such as `func("relu") & in_module("layer1")`.
+        """
+        return tuple([self._at(index) for index in find_indices(self._trace, selector)])
+
+
+@final
+class LayerAccessor(Accessor["Layer"]):
+    """The layers of a trace in the order of their first pass; names are labels, in full or short."""
+
+    __slots__ = ()
+
+    @property
+    def _noun(self) -> tuple[str, str]:
+        return "layer", "layers"
+
+    def __len__(self) -> int:
+        return self._state.grouping.count
+
+    def _at(self, index: int) -> Layer:
+        return self._state.layer(index)
+
+    def keys(self) -> list[str]:
+        """Labels in the order of the first pass."""
+        return self._state.labels.layers()
+
+    def _named(self, name: str) -> int | None:
+        return self._state.labels.find_layer(name)
+
+    def find(self, selector: Selector) -> tuple[Layer, ...]:
+        """The layers of which a selector means at least one pass.
+
+        Args:
+            selector: such as `func("relu") & in_module("layer1")`.
+        """
+        layer_of = self._state.grouping.layer_of
+        layers = {layer_of[index] for index in find_indices(self._trace, selector)}
+        return tuple([self._at(layer) for layer in sorted(layers)])
+
+
+@final
+class ModuleAccessor(Accessor["Module"]):
+    """The modules of the model as they are registered; names are addresses, and the model itself is the empty string."""
+
+    __slots__ = ()
+
+    @property
+    def _noun(self) -> tuple[str, str]:
+        return "module", "modules"
+
+    def __len__(self) -> int:
+        return len(self._state.records.modules)
+
+    def _at(self, index: int) -> Module:
+        return self._state.module(index)
+
+    def keys(self) -> list[str]:
+        """Addresses in the order of registration."""
+        return [module.address for module in self._state.records.modules]
+
+    def _named(self, name: str) -> int | None:
+        return self._state.module_names().get(name)
+
+
+@final
+class ParamAccessor(Accessor["Param"]):
+    """The parameters of the model; names are addresses."""
+
+    __slots__ = ()
+
+    @property
+    def _noun(self) -> tuple[str, str]:
+        return "parameter", "params"
+
+    def __len__(self) -> int:
+        return len(self._state.records.params)
+
+    def _at(self, index: int) -> Param:
+        return self._state.param(index)
+
+    def keys(self) -> list[str]:
+        """Addresses in the order of registration."""
+        return [param.address for param in self._state.records.params]
+
+    def _named(self, name: str) -> int | None:
+        for param in self._state.records.params:
+            if name == param.address or name in param.aliases:
+                return param.index
+        return None
+
+
+@final
+class BufferAccessor(Accessor["Buffer"]):
+    """The buffers of the model; names are addresses."""
+
+    __slots__ = ()
+
+    @property
+    def _noun(self) -> tuple[str, str]:
+        return "buffer", "buffers"
+
+    def __len__(self) -> int:
+        return len(self._state.records.buffers)
+
+    def _at(self, index: int) -> Buffer:
+        return self._state.buffer(index)
+
+    def keys(self) -> list[str]:
+        """Addresses in the order of registration."""
+        return [buffer.address for buffer in self._state.records.buffers]
+
+    def _named(self, name: str) -> int | None:
+        for buffer in self._state.records.buffers:
+            if name == buffer.address or name in buffer.aliases:
+                return buffer.index
+        return None

@@ -1,0 +1,218 @@
+"""Rarer facts of an op, in typed groups: `op.payload`, `op.autograd`, `op.cost`, `op.distance`, `op.call`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast, final
+
+from tl_core._cost import tensor_bytes
+from tl_core._distance import UNREACHED
+from tl_core._payload import location, materialize
+from tl_core._quantity import Bytes, Duration, Flops, Macs
+from tl_core._record import AliasRead, CallRecord, OpRecord, ParamRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tl_core._op import Op
+    from tl_core._payload import PayloadLocation
+    from tl_core._state import State
+
+
+@final
+class PayloadFacet:
+    """The saved value of an op."""
+
+    __slots__ = ("_record",)
+
+    def __init__(self, record: OpRecord) -> None:
+        self._record = record
+
+    @property
+    def saved(self) -> bool:
+        """Whether the value was kept."""
+        return self._record.payload is not None
+
+    @property
+    def location(self) -> PayloadLocation:
+        """`memory`, `disk` or `none`."""
+        return location(self._record.payload)
+
+    @property
+    def size_bytes(self) -> Bytes:
+        """Size of the kept value as a dense tensor; 0 where nothing was kept. Values may share memory."""
+        record = self._record
+        return Bytes(0 if record.payload is None else tensor_bytes(record.shape, record.dtype))
+
+    def materialize_out(self) -> object:
+        """The kept value, read from disk where it lies there; None where nothing was kept."""
+        return materialize(self._record.payload)
+
+    def __repr__(self) -> str:
+        kept = f"{self.size_bytes} in {self.location}" if self.saved else "not saved"
+        return f"<payload: {kept}>"
+
+
+@final
+class AutogradFacet:
+    """What autograd knows of an op's output."""
+
+    __slots__ = ("_record",)
+
+    def __init__(self, record: OpRecord) -> None:
+        self._record = record
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether autograd follows the output."""
+        return self._record.requires_grad
+
+    @property
+    def grad_fn(self) -> str | None:
+        """Class name of the autograd node that made the output, such as `ReluBackward0`."""
+        return self._record.grad_fn
+
+    def __repr__(self) -> str:
+        return f"<autograd: requires_grad={self.requires_grad}, grad_fn={self.grad_fn}>"
+
+
+@final
+class CostFacet:
+    """Work and time of the function call that made an op; shared by all outputs of the call."""
+
+    __slots__ = ("_call", "_state")
+
+    def __init__(self, state: State, call: CallRecord | None) -> None:
+        self._state = state
+        self._call = call
+
+    @property
+    def flops(self) -> Flops | None:
+        """Floating-point operations, a fused multiply-add counted as 2; None where no formula is known."""
+        cost = None if self._call is None else self._state.cost.calls[self._call.index]
+        return None if cost is None or cost.flops is None else Flops(cost.flops)
+
+    @property
+    def macs(self) -> Macs | None:
+        """Fused multiply-adds; None where no formula is known."""
+        cost = None if self._call is None else self._state.cost.calls[self._call.index]
+        return None if cost is None or cost.macs is None else Macs(cost.macs)
+
+    @property
+    def duration(self) -> Duration:
+        """Time inside the function, measured once; 0 for sources and outputs."""
+        return Duration.from_ns(0 if self._call is None else self._call.duration_ns)
+
+    def __repr__(self) -> str:
+        return f"<cost: {self.duration}>"
+
+
+@final
+class DistanceFacet:
+    """Hops from the model's inputs and to its outputs; None where no path leads, or where the capture left them out."""
+
+    __slots__ = ("_index", "_state")
+
+    def __init__(self, state: State, index: int) -> None:
+        self._state = state
+        self._index = index
+
+    @property
+    def min_from_input(self) -> int | None:
+        """Fewest hops from an input."""
+        distances = self._state.distances
+        return None if distances is None else _hops(distances.min_from_input[self._index])
+
+    @property
+    def max_from_input(self) -> int | None:
+        """Most hops from an input."""
+        distances = self._state.distances
+        return None if distances is None else _hops(distances.max_from_input[self._index])
+
+    @property
+    def min_to_output(self) -> int | None:
+        """Fewest hops to an output."""
+        distances = self._state.distances
+        return None if distances is None else _hops(distances.min_to_output[self._index])
+
+    @property
+    def max_to_output(self) -> int | None:
+        """Most hops to an output."""
+        distances = self._state.distances
+        return None if distances is None else _hops(distances.max_to_output[self._index])
+
+    def __repr__(self) -> str:
+        return (
+            f"<distance: from input {self.min_from_input}..{self.max_from_input}, "
+            f"to output {self.min_to_output}..{self.max_to_output}>"
+        )
+
+
+def _hops(distance: int) -> int | None:
+    return None if distance == UNREACHED else distance
+
+
+@final
+class CallFacet:
+    """The function call that made an op, with its arguments as a template."""
+
+    __slots__ = ("_call", "_state")
+
+    def __init__(self, state: State, call: CallRecord) -> None:
+        self._state = state
+        self._call = call
+
+    @property
+    def id(self) -> int:
+        """1-based number of the call in the run."""
+        return self._call.index + 1
+
+    @property
+    def name(self) -> str:
+        """The function as people know it."""
+        return self._call.name
+
+    @property
+    def kernel(self) -> str:
+        """The function that ran below it, or the same name."""
+        return self._call.kernel
+
+    @property
+    def func(self) -> Callable[..., object] | None:
+        """The callable itself; None on a loaded trace."""
+        return self._call.func
+
+    @property
+    def args(self) -> tuple[object, ...]:
+        """Positional arguments; each tensor is replaced by its `Op` or `Param`."""
+        return tuple(self._template(value) for value in self._call.args)
+
+    @property
+    def kwargs(self) -> dict[str, object]:
+        """Keyword arguments; each tensor is replaced by its `Op` or `Param`."""
+        return {name: self._template(value) for name, value in (self._call.kwargs or {}).items()}
+
+    @property
+    def outputs(self) -> tuple[Op, ...]:
+        """The ops that the call made, in order of their position."""
+        return tuple(self._state.op(index) for index in self._state.outputs_of(self._call.index))
+
+    def _template(self, value: object) -> object:
+        if isinstance(value, AliasRead):
+            value = value.base
+        if isinstance(value, OpRecord):
+            return self._state.op(value.index) if value.index >= 0 else None
+        if isinstance(value, ParamRecord):
+            return self._state.param(value.index)
+        if isinstance(value, list):
+            return [self._template(item) for item in cast("list[object]", value)]
+        if isinstance(value, tuple):
+            return tuple([self._template(item) for item in cast("tuple[object, ...]", value)])
+        if isinstance(value, dict):
+            return {key: self._template(item) for key, item in cast("dict[object, object]", value).items()}
+        if isinstance(value, slice):
+            part = cast("slice[object, object, object]", value)
+            return slice(self._template(part.start), self._template(part.stop), self._template(part.step))
+        return value
+
+    def __repr__(self) -> str:
+        return f"<call {self.id}: {self.name}>"

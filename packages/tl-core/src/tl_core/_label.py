@@ -1,0 +1,114 @@
+"""Names of layers and ops, formatted when asked for."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from typing import TYPE_CHECKING, final
+
+from tl_core._context import label_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tl_core._grouping import Grouping
+    from tl_core._record import OpRecord
+
+BOUNDARY = frozenset({"input", "buffer", "constant", "output"})
+_LABEL = re.compile(r"(.+?)_([1-9][0-9]*)(?:_([1-9][0-9]*))?")
+
+
+def type_name(func_name: str) -> str:
+    """Spelling of a function in labels: lower case, letters and digits only, never the name of a boundary."""
+    name = label_type(func_name)
+    if not name.isalnum():
+        name = "".join(filter(str.isalnum, name)) or "op"
+    return f"{name}op" if name in BOUNDARY else name
+
+
+@final
+class Labels:
+    """Labels of a grouping: `conv2d_3_7` is the third conv2d and the seventh compute layer."""
+
+    __slots__ = ("_compute", "_grouping", "_layers", "_number", "_type_number", "_types")
+
+    def __init__(self, ops: Sequence[OpRecord], grouping: Grouping) -> None:
+        self._grouping = grouping
+        spelled: dict[str, str] = {}
+        counts: dict[str, int] = {}
+        self._types: list[str] = []
+        self._type_number = array("i")
+        self._number = array("i")
+        self._compute = array("i")
+        self._layers: dict[str, list[int]] = {}
+        for layer, first in enumerate(grouping.first_ops()):
+            op = ops[first]
+            if op.call is None:
+                kind: str = op.kind
+                self._number.append(0)
+            else:
+                name = op.call.name
+                found = spelled.get(name)
+                kind = spelled.setdefault(name, type_name(name)) if found is None else found
+                self._compute.append(layer)
+                self._number.append(len(self._compute))
+            count = counts[kind] = counts.get(kind, 0) + 1
+            self._types.append(kind)
+            self._type_number.append(count)
+            self._layers.setdefault(kind, []).append(layer)
+
+    def type(self, layer: int) -> str:
+        """Function of a layer in the spelling of labels; the kind of a boundary."""
+        return self._types[layer]
+
+    def short(self, layer: int) -> str:
+        """Label without the position among compute layers: `conv2d_3`."""
+        return f"{self._types[layer]}_{self._type_number[layer]}"
+
+    def layer(self, layer: int) -> str:
+        """Label of a layer: `conv2d_3_7`, `input_1`."""
+        number = self._number[layer]
+        if number:
+            return f"{self._types[layer]}_{self._type_number[layer]}_{number}"
+        return f"{self._types[layer]}_{self._type_number[layer]}"
+
+    def op(self, op: int) -> str:
+        """Label of an op: that of its layer and its pass, `conv2d_3_7:2`."""
+        return f"{self.layer(self._grouping.layer_of[op])}:{self._grouping.pass_of[op]}"
+
+    def short_op(self, op: int) -> str:
+        """Short label of an op: `conv2d_3:2`."""
+        return f"{self.short(self._grouping.layer_of[op])}:{self._grouping.pass_of[op]}"
+
+    def layers(self) -> list[str]:
+        """Labels of all layers."""
+        return [self.layer(layer) for layer in range(len(self._types))]
+
+    def ops(self) -> list[str]:
+        """Labels of all ops."""
+        names = self.layers()
+        return [
+            f"{names[layer]}:{number}"
+            for layer, number in zip(self._grouping.layer_of, self._grouping.pass_of, strict=True)
+        ]
+
+    def find_layer(self, text: str) -> int | None:
+        """Layer that has exactly this label or short label."""
+        found = _LABEL.fullmatch(text)
+        if found is None:
+            return None
+        layers = self._layers.get(found[1])
+        position = int(found[2]) - 1
+        if layers is None or position >= len(layers):
+            return None
+        layer = layers[position]
+        return layer if text in (self.layer(layer), self.short(layer)) else None
+
+    def find_op(self, text: str) -> int | None:
+        """Op that has exactly this label or short label."""
+        name, colon, number = text.rpartition(":")
+        layer = self.find_layer(name) if colon else None
+        if layer is None or not number.isdecimal() or number.startswith("0"):
+            return None
+        size = self._grouping.size(layer)
+        return self._grouping.members(layer)[int(number) - 1] if int(number) <= size else None

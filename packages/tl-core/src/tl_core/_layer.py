@@ -1,0 +1,171 @@
+"""One site of the model, with everything that happened there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from tl_core._errors import LookupFailedError
+
+if TYPE_CHECKING:
+    from tl_core._facet import AutogradFacet, CallFacet, DistanceFacet, PayloadFacet
+    from tl_core._op import Op
+    from tl_core._record import OpKind
+    from tl_core._source import Source
+    from tl_core._state import State
+
+
+@final
+class Layer:
+    """The ops that are passes of one site: a place of the model that ran once or many times."""
+
+    __slots__ = ("__weakref__", "_index", "_members", "_state")
+
+    def __init__(self, state: State, index: int) -> None:
+        self._state = state
+        self._index = index
+        self._members = state.grouping.members(index)
+
+    @property
+    def label(self) -> str:
+        """Such as `conv2d_3_7`: the third conv2d, the seventh compute layer."""
+        return self._state.labels.layer(self._index)
+
+    @property
+    def label_short(self) -> str:
+        """Such as `conv2d_3`."""
+        return self._state.labels.short(self._index)
+
+    @property
+    def index(self) -> int:
+        """Position among the layers, ordered by their first pass, from 0."""
+        return self._index
+
+    @property
+    def ops(self) -> tuple[Op, ...]:
+        """The passes, first one first."""
+        return tuple([self._state.op(index) for index in self._members])
+
+    @property
+    def num_passes(self) -> int:
+        """How often the site ran."""
+        return len(self._members)
+
+    @property
+    def func_name(self) -> str:
+        """The function as people know it; the kind for sources and outputs."""
+        return self._first.func_name
+
+    @property
+    def type(self) -> str:
+        """The function in the spelling of labels."""
+        return self._state.labels.type(self._index)
+
+    @property
+    def kind(self) -> OpKind:
+        """`input`, `buffer`, `constant`, `op` or `output`."""
+        return self._first.kind
+
+    @property
+    def module(self) -> str:
+        """Address of the innermost module; empty in the model itself. It is the same in all passes of a computed layer."""
+        return self._first.module
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """Addresses of the parameters that it reads."""
+        return self._first.params
+
+    @property
+    def address(self) -> str:
+        """Where a source or output lives; empty for computed layers."""
+        return self._first.address
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """Labels of the layers that any pass was computed from; its own where it feeds itself."""
+        edges = self._state.edges
+        return self._names([parent for op in self._members for parent in edges.parents(op)])
+
+    @property
+    def children(self) -> tuple[str, ...]:
+        """Labels of the layers that were computed from any pass; its own where it feeds itself."""
+        edges = self._state.edges
+        return self._names([child for op in self._members for child in edges.children(op)])
+
+    def _names(self, ops: list[int]) -> tuple[str, ...]:
+        layer_of = self._state.grouping.layer_of
+        return tuple([self._state.labels.layer(layer) for layer in dict.fromkeys([layer_of[op] for op in ops])])
+
+    # facts of one pass
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the tensor; refuses where there are several passes."""
+        return self._only("shape").shape
+
+    @property
+    def dtype(self) -> str:
+        """Plain dtype; refuses where there are several passes."""
+        return self._only("dtype").dtype
+
+    @property
+    def device(self) -> str:
+        """Device; refuses where there are several passes."""
+        return self._only("device").device
+
+    @property
+    def out(self) -> object:
+        """The saved value; refuses where there are several passes."""
+        return self._only("out").out
+
+    @property
+    def source(self) -> Source | None:
+        """Where the call stands in the user's code; refuses where there are several passes."""
+        return self._only("source").source
+
+    @property
+    def payload(self) -> PayloadFacet:
+        """The saved value; refuses where there are several passes."""
+        return self._only("payload").payload
+
+    @property
+    def autograd(self) -> AutogradFacet:
+        """What autograd knows; refuses where there are several passes."""
+        return self._only("autograd").autograd
+
+    @property
+    def distance(self) -> DistanceFacet:
+        """Hops to inputs and outputs; refuses where there are several passes."""
+        return self._only("distance").distance
+
+    @property
+    def call(self) -> CallFacet | None:
+        """The function call; refuses where there are several passes."""
+        return self._only("call").call
+
+    @property
+    def _first(self) -> Op:
+        return self._state.op(self._members[0])
+
+    def _only(self, field: str) -> Op:
+        count = len(self._members)
+        if count == 1:
+            return self._first
+        label = self.label
+        raise LookupFailedError(
+            f"{label} has {count} passes, and each has its own {field!r}.",
+            code="multi_pass_field",
+            remedy=f"trace.layers[{label!r}].ops[i].{field} for i from 0 to {count - 1}, "
+            f"or trace.ops['{label}:1'].{field} to trace.ops['{label}:{count}'].{field}",
+            layer=label,
+            field=field,
+            num_passes=count,
+        )
+
+    def __repr__(self) -> str:
+        first = self._first
+        where = (
+            f" in {self.module}" if self.module and self.kind == "op" else f" at {self.address}" if self.address else ""
+        )
+        passes = f", {self.num_passes} passes" if self.num_passes > 1 else ""
+        return f"<Layer {self.label}: {first.dtype}{list(first.shape)}{where}{passes}>"

@@ -1,0 +1,283 @@
+"""One tensor of a run, as its reader sees it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, final
+
+from tl_core._context import call_label
+from tl_core._cost import plain_dtype, tensor_bytes
+from tl_core._facet import AutogradFacet, CallFacet, CostFacet, DistanceFacet, PayloadFacet
+from tl_core._payload import materialize
+from tl_core._quantity import Bytes
+from tl_core._source import Source
+
+if TYPE_CHECKING:
+    from tl_core._record import ModuleCallRecord, OpKind, OpRecord
+    from tl_core._state import State
+
+_BRACKETS = re.compile(r"\[['\"]?(.*?)['\"]?\]")
+
+
+def module_stack(call: ModuleCallRecord | None) -> tuple[str, ...]:
+    """Labels of the module calls around a place, outermost first; the model itself is left out."""
+    stack: list[str] = []
+    while call is not None:
+        if call.module.address:
+            stack.append(call_label(call))
+        call = call.parent
+    return tuple(reversed(stack))
+
+
+@final
+class Op:
+    """One output tensor of one function call, or an input, buffer, constant or output of the model."""
+
+    __slots__ = ("__weakref__", "_record", "_state")
+
+    def __init__(self, state: State, record: OpRecord) -> None:
+        self._state = state
+        self._record = record
+
+    # names
+
+    @property
+    def label(self) -> str:
+        """Label with the pass: `conv2d_3_7:2`."""
+        return self._state.labels.op(self._record.index)
+
+    @property
+    def layer_label(self) -> str:
+        """Label of the layer: `conv2d_3_7`."""
+        return self._state.labels.layer(self._state.grouping.layer_of[self._record.index])
+
+    @property
+    def label_short(self) -> str:
+        """Label without the position among compute layers: `conv2d_3:2`."""
+        return self._state.labels.short_op(self._record.index)
+
+    @property
+    def index(self) -> int:
+        """Position in execution order, from 0."""
+        return self._record.index
+
+    @property
+    def func_name(self) -> str:
+        """The function as people know it (`relu`, `add_`); the kind for sources and outputs."""
+        call = self._record.call
+        return self._record.kind if call is None else call.name
+
+    @property
+    def type(self) -> str:
+        """The function in the spelling of labels: `batchnorm` for `batch_norm`."""
+        return self._state.labels.type(self._state.grouping.layer_of[self._record.index])
+
+    @property
+    def kind(self) -> OpKind:
+        """`input`, `buffer`, `constant`, `op` or `output`."""
+        return self._record.kind
+
+    @property
+    def func_call_id(self) -> int:
+        """1-based number of the function call; 0 for sources and outputs. Outputs of one call share it."""
+        call = self._record.call
+        return 0 if call is None else call.index + 1
+
+    @property
+    def output_index(self) -> int:
+        """Which tensor of the call's output it is, from 0."""
+        return self._record.position
+
+    # the tensor
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of the tensor."""
+        return self._record.shape
+
+    @property
+    def dtype(self) -> str:
+        """Plain name, such as `float32`."""
+        return plain_dtype(self._record.dtype)
+
+    @property
+    def device(self) -> str:
+        """Such as `cpu` or `cuda:0`."""
+        return str(self._record.device)
+
+    @property
+    def size_bytes(self) -> Bytes:
+        """Size as a dense tensor, whether it was kept or not."""
+        return Bytes(tensor_bytes(self._record.shape, self._record.dtype))
+
+    @property
+    def out(self) -> object:
+        """The saved value; None where it was not kept."""
+        return materialize(self._record.payload)
+
+    # the graph
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """Labels of the ops that it was computed from, in argument order."""
+        name = self._state.labels.op
+        return tuple([name(parent) for parent in self._record.parents])
+
+    @property
+    def children(self) -> tuple[str, ...]:
+        """Labels of the ops that were computed from it, in execution order."""
+        name = self._state.labels.op
+        return tuple([name(child) for child in self._state.edges.children(self._record.index)])
+
+    def ancestors(self) -> tuple[str, ...]:
+        """Labels of all ops that it depends on, in execution order."""
+        name = self._state.labels.op
+        return tuple([name(op) for op in self._state.edges.upstream(self._record.index)])
+
+    def descendants(self) -> tuple[str, ...]:
+        """Labels of all ops that depend on it, in execution order."""
+        name = self._state.labels.op
+        return tuple([name(op) for op in self._state.edges.downstream(self._record.index)])
+
+    # the model
+
+    @property
+    def module(self) -> str:
+        """Address of the innermost running module; empty in the model itself and outside all modules."""
+        call = self._record.module
+        return "" if call is None else call.module.address
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Labels of the running module calls, outermost first: `("encoder:1", "encoder.0:1")`."""
+        return module_stack(self._record.module)
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        """Addresses of the parameters that the call read."""
+        call = self._record.call
+        if call is None:
+            return ()
+        params = self._state.records.params
+        return tuple([params[index].address for index in call.params])
+
+    # recurrence
+
+    @property
+    def pass_number(self) -> int:
+        """1-based pass of the layer."""
+        return self._state.grouping.pass_of[self._record.index]
+
+    @property
+    def num_passes(self) -> int:
+        """Number of passes of the layer."""
+        grouping = self._state.grouping
+        return grouping.size(grouping.layer_of[self._record.index])
+
+    @property
+    def recurrent_ops(self) -> tuple[str, ...]:
+        """Labels of all passes of the layer, this one included."""
+        grouping = self._state.grouping
+        layer = grouping.layer_of[self._record.index]
+        label = self._state.labels.layer(layer)
+        return tuple([f"{label}:{number}" for number in range(1, grouping.size(layer) + 1)])
+
+    # what it is
+
+    @property
+    def is_input(self) -> bool:
+        """Whether it came in as an argument of the model."""
+        return self._record.kind == "input"
+
+    @property
+    def is_output(self) -> bool:
+        """Whether it stands for a tensor that the model returned."""
+        return self._record.kind == "output"
+
+    @property
+    def is_buffer(self) -> bool:
+        """Whether it is a registered buffer as it was read."""
+        return self._record.kind == "buffer"
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it existed before the run and is neither input, parameter nor buffer."""
+        return self._record.kind == "constant"
+
+    @property
+    def is_inplace(self) -> bool:
+        """Whether the call wrote into one of its arguments."""
+        call = self._record.call
+        return call is not None and call.inplace
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether an intervention replaced its value."""
+        return self._fact("is_edited") is True
+
+    @property
+    def transform_kind(self) -> str | None:
+        """Transform that the call went through, such as `vmap` or `autograd.grad`; None for ordinary calls."""
+        kind = self._fact("transform_kind")
+        return kind if isinstance(kind, str) else None
+
+    def _fact(self, name: str) -> object:
+        call = self._record.call
+        return None if call is None or call.meta is None else call.meta.get(name)
+
+    @property
+    def address(self) -> str:
+        """Where a source or output lives (`x`, `bn.running_mean`, `[0].logits`); empty for computed ops."""
+        return self._record.address
+
+    @property
+    def io_role(self) -> str:
+        """`input.x`, `output.0.logits`; empty for everything inside."""
+        record = self._record
+        if record.kind != "input" and record.kind != "output":
+            return ""
+        path = _BRACKETS.sub(r".\1", record.address).strip(".")
+        return f"{record.kind}.{path}" if path else record.kind
+
+    # groups of rarer facts
+
+    @property
+    def source(self) -> Source | None:
+        """Where in the user's code the call stands; None for sources, outputs and calls without user code."""
+        call = self._record.call
+        return Source(call.frames) if call is not None and call.frames else None
+
+    @property
+    def payload(self) -> PayloadFacet:
+        """The saved value: whether, where, how large."""
+        return PayloadFacet(self._record)
+
+    @property
+    def autograd(self) -> AutogradFacet:
+        """What autograd knows of it."""
+        return AutogradFacet(self._record)
+
+    @property
+    def cost(self) -> CostFacet:
+        """Work and time of the call that made it."""
+        return CostFacet(self._state, self._record.call)
+
+    @property
+    def distance(self) -> DistanceFacet:
+        """Hops from the inputs and to the outputs."""
+        return DistanceFacet(self._state, self._record.index)
+
+    @property
+    def call(self) -> CallFacet | None:
+        """The function call with its arguments; None for sources and outputs."""
+        call = self._record.call
+        return None if call is None else CallFacet(self._state, call)
+
+    def __repr__(self) -> str:
+        record = self._record
+        where = f" in {self.module}" if self.module else ""
+        if record.call is None and record.address:
+            where = f" at {record.address}"
+        parents = ", ".join(self.parents[:3]) + (", ..." if len(record.parents) > 3 else "")
+        origin = f" from {parents}" if parents else ""
+        return f"<Op {self.label}: {self.dtype}{list(record.shape)}{where}{origin}>"

@@ -1,0 +1,187 @@
+"""What a trace and its views share: the records, and what was derived from them so far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+from weakref import WeakValueDictionary
+
+from tl_core._buffer import Buffer
+from tl_core._cost import TraceCost
+from tl_core._distance import Distances
+from tl_core._edge import Edges
+from tl_core._grouping import Grouping, group, one_layer_per_op, stored_groups
+from tl_core._label import Labels
+from tl_core._layer import Layer
+from tl_core._module import Module, ModuleCall
+from tl_core._op import Op
+from tl_core._param import Param
+
+if TYPE_CHECKING:
+    from tl_core._record import Records
+    from tl_core._trace import TraceInfo
+
+
+@final
+class State:
+    """Records of a run with its derived tables, each computed once, when first asked for.
+
+    Views and the trace hold the state; the state holds views weakly, so nothing refers in a ring.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_buffers",
+        "_calls",
+        "_cost",
+        "_distances",
+        "_edges",
+        "_grouping",
+        "_labels",
+        "_layers",
+        "_module_calls",
+        "_module_names",
+        "_modules",
+        "_ops",
+        "_outputs",
+        "_params",
+        "annotations",
+        "info",
+        "records",
+    )
+
+    def __init__(self, records: Records, info: TraceInfo) -> None:
+        self.records = records
+        self.info = info
+        self.annotations: dict[str, object] = {}
+        self._edges: Edges | None = None
+        self._grouping: Grouping | None = None
+        self._labels: Labels | None = None
+        self._distances: Distances | None = None
+        self._cost: TraceCost | None = None
+        self._outputs: dict[int, list[int]] | None = None
+        self._calls: dict[int, list[int]] | None = None
+        self._module_names: dict[str, int] | None = None
+        self._ops: WeakValueDictionary[int, Op] = WeakValueDictionary()
+        self._layers: WeakValueDictionary[int, Layer] = WeakValueDictionary()
+        self._modules: WeakValueDictionary[int, Module] = WeakValueDictionary()
+        self._module_calls: WeakValueDictionary[int, ModuleCall] = WeakValueDictionary()
+        self._params: WeakValueDictionary[int, Param] = WeakValueDictionary()
+        self._buffers: WeakValueDictionary[int, Buffer] = WeakValueDictionary()
+
+    # tables
+
+    @property
+    def edges(self) -> Edges:
+        """Parents and children of every op."""
+        if self._edges is None:
+            self._edges = Edges(self.records.ops)
+        return self._edges
+
+    @property
+    def grouping(self) -> Grouping:
+        """Layer and pass of every op."""
+        if self._grouping is None:
+            self._grouping = self._group()
+        return self._grouping
+
+    def _group(self) -> Grouping:
+        if self.info.groups is not None:
+            return stored_groups(self.info.groups)
+        if not self.info.options.recurrence_detection:
+            return one_layer_per_op(len(self.records.ops))
+        return group(self.records, lambda: self.edges)
+
+    @property
+    def labels(self) -> Labels:
+        """Names of layers and ops."""
+        if self._labels is None:
+            self._labels = Labels(self.records.ops, self.grouping)
+        return self._labels
+
+    @property
+    def distances(self) -> Distances | None:
+        """Hops from the inputs and to the outputs; None where the capture was asked to leave them out."""
+        if self._distances is None and self.info.options.compute_input_output_distances:
+            self._distances = Distances(self.records.ops, self.edges)
+        return self._distances
+
+    @property
+    def cost(self) -> TraceCost:
+        """Work, memory and time of the run."""
+        if self._cost is None:
+            self._cost = TraceCost(self.records, self.info.backend, self.info.duration_ns)
+        return self._cost
+
+    def outputs_of(self, call: int) -> list[int]:
+        """Ops that a function call made."""
+        if self._outputs is None:
+            self._outputs = {}
+            for op in self.records.ops:
+                if op.call is not None:
+                    self._outputs.setdefault(op.call.index, []).append(op.index)
+        return self._outputs.get(call, [])
+
+    def calls_of(self, module: int) -> list[int]:
+        """Calls of a module."""
+        if self._calls is None:
+            self._calls = {}
+            for call in self.records.module_calls:
+                self._calls.setdefault(call.module.index, []).append(call.index)
+        return self._calls.get(module, [])
+
+    def ops_inside(self, call: int) -> list[int]:
+        """Computed ops that appeared while a module call ran."""
+        record = self.records.module_calls[call]
+        ops = self.records.ops
+        return [index for index in range(record.first_op, record.stop_op) if ops[index].kind == "op"]
+
+    def module_names(self) -> dict[str, int]:
+        """Index of the module at each address, further addresses of shared modules included."""
+        if self._module_names is None:
+            self._module_names = {alias: module.index for module in self.records.modules for alias in module.aliases}
+            self._module_names |= {module.address: module.index for module in self.records.modules}
+        return self._module_names
+
+    # views: one object for each thing as long as somebody holds it
+
+    def op(self, index: int) -> Op:
+        """View of an op."""
+        view = self._ops.get(index)
+        if view is None:
+            view = self._ops[index] = Op(self, self.records.ops[index])
+        return view
+
+    def layer(self, index: int) -> Layer:
+        """View of a layer."""
+        view = self._layers.get(index)
+        if view is None:
+            view = self._layers[index] = Layer(self, index)
+        return view
+
+    def module(self, index: int) -> Module:
+        """View of a module."""
+        view = self._modules.get(index)
+        if view is None:
+            view = self._modules[index] = Module(self, self.records.modules[index])
+        return view
+
+    def module_call(self, index: int) -> ModuleCall:
+        """View of a module call."""
+        view = self._module_calls.get(index)
+        if view is None:
+            view = self._module_calls[index] = ModuleCall(self, self.records.module_calls[index])
+        return view
+
+    def param(self, index: int) -> Param:
+        """View of a parameter."""
+        view = self._params.get(index)
+        if view is None:
+            view = self._params[index] = Param(self, self.records.params[index])
+        return view
+
+    def buffer(self, index: int) -> Buffer:
+        """View of a buffer."""
+        view = self._buffers.get(index)
+        if view is None:
+            view = self._buffers[index] = Buffer(self, self.records.buffers[index])
+        return view
