@@ -28,8 +28,10 @@ class TorchBackend:
     def to_host(self, value: object) -> HostArray:
         """Copy a payload into host memory."""
         tensor = cast("torch.Tensor", value).detach()
-        plain = tensor.to("cpu").resolve_conj().resolve_neg().to_dense() if tensor.layout is not torch.strided else (
-            tensor.to("cpu").resolve_conj().resolve_neg()
+        plain = (
+            tensor.to("cpu").resolve_conj().resolve_neg().to_dense()
+            if tensor.layout is not torch.strided
+            else (tensor.to("cpu").resolve_conj().resolve_neg())
         )
         data = host_bytes(plain.contiguous()) if plain.numel() else memoryview(b"")
         return HostArray(dtype=str(plain.dtype).rpartition(".")[2], shape=tuple(plain.shape), data=data)

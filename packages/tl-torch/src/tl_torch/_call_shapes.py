@@ -41,6 +41,10 @@ class CallShapes:
             return self._args[position]
         return self._kwargs.get(keyword, default)
 
+    def keyword(self, name: str, default: object = None) -> object:
+        """Return an argument that can be given by keyword only."""
+        return self._kwargs.get(name, default)
+
     def number(self, position: int, keyword: str, default: float) -> float:
         """Return an argument that is a plain number, else `default`."""
         value = self.value(position, keyword, default)

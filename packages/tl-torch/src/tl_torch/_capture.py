@@ -15,6 +15,7 @@ from torch.overrides import TorchFunctionMode
 
 from tl_core import AliasRead, Frames, OpRecord, ParamRecord, SavePolicy, TraceBuilder
 from tl_torch._composite import Opener
+from tl_torch._constants import find_constant
 from tl_torch._frames import FrameWalker
 from tl_torch._function_table import FUNCTION_TABLE, UNDECLARED_WRITERS, FunctionInfo, describe
 from tl_torch._ledger import Entry, Ledger, Memory
@@ -69,6 +70,7 @@ class Recorder(TorchFunctionMode):
         methods, forwards = method_codes(self.sources.classes)
         self.calls = ModuleCalls(self, forwards)
         self.frames = FrameWalker(entry, ModuleCalls.module_call.__code__, methods)
+        self._entry = entry
         self._policy = policy
         self._save_all = policy.mode == "all"
         self._save_some = policy.mode == "some"
@@ -136,8 +138,15 @@ class Recorder(TorchFunctionMode):
         if frames.method_frames or calls.direct:
             calls.attribute(frames.method_frames)
         call = builder.call(
-            info.name, info.kernel, func, tuple(template), named, tuple(dict.fromkeys(params)) if params else (),
-            site, duration, info.write_rule == "first" or (kwargs is not None and "out" in kwargs),
+            info.name,
+            info.kernel,
+            func,
+            tuple(template),
+            named,
+            tuple(dict.fromkeys(params)) if params else (),
+            site,
+            duration,
+            info.write_rule == "first" or (kwargs is not None and "out" in kwargs),
         )
         own = tuple(parents) if len(parents) < 2 else tuple(dict.fromkeys(parents))
         ledger_known = self._known
@@ -147,8 +156,15 @@ class Recorder(TorchFunctionMode):
             made = tuple(self._parents_of(output, memory, info)) if aliases else own
             grad_fn = output.grad_fn
             record = builder.output(
-                call, position, made, tuple(output.shape), output.dtype, output.device, output.requires_grad,
-                None if grad_fn is None else type(grad_fn).__name__, None,
+                call,
+                position,
+                made,
+                tuple(output.shape),
+                output.dtype,
+                output.device,
+                output.requires_grad,
+                None if grad_fn is None else type(grad_fn).__name__,
+                None,
             )
             if memory is None:
                 memory = self._new_memory(output, record, info)
@@ -222,7 +238,8 @@ class Recorder(TorchFunctionMode):
         self.builder.gap(
             "unseen_write",
             f"{self._describe(record)} was written in place by something that torch's function seam does not show.",
-            index, self._here(),
+            index,
+            self._here(),
         )
 
     def _parents_of(self, output: torch.Tensor, memory: Memory | None, info: FunctionInfo) -> Iterable[int]:
@@ -257,7 +274,11 @@ class Recorder(TorchFunctionMode):
         return memory
 
     def _outputs(
-        self, result: Any, info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None,
+        self,
+        result: Any,
+        info: FunctionInfo,
+        args: Sequence[Any],
+        kwargs: dict[str, Any] | None,
         versions: list[tuple[torch.Tensor, int]] | None,
     ) -> Sequence[torch.Tensor]:
         kind = type(result)
@@ -287,8 +308,13 @@ class Recorder(TorchFunctionMode):
         return [(tensor, version_of(tensor)) for _, tensor in tensors_in([args, kwargs])]
 
     def _log_writes(
-        self, call: int, info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None,
-        versions: list[tuple[torch.Tensor, int]] | None, outputs: Sequence[torch.Tensor],
+        self,
+        call: int,
+        info: FunctionInfo,
+        args: Sequence[Any],
+        kwargs: dict[str, Any] | None,
+        versions: list[tuple[torch.Tensor, int]] | None,
+        outputs: Sequence[torch.Tensor],
     ) -> None:
         if info.name in _REBINDING:
             if info.name not in _REDIRECTING:
@@ -315,7 +341,10 @@ class Recorder(TorchFunctionMode):
             memory.writes.append(Write(cast("OpRecord", record), Region(tensor)))
 
     def _moved(
-        self, versions: list[tuple[torch.Tensor, int]], info: FunctionInfo, args: Sequence[Any],
+        self,
+        versions: list[tuple[torch.Tensor, int]],
+        info: FunctionInfo,
+        args: Sequence[Any],
         kwargs: dict[str, Any] | None,
     ) -> list[torch.Tensor]:
         moved = [tensor for tensor, version in versions if version_of(tensor) != version]
@@ -350,12 +379,17 @@ class Recorder(TorchFunctionMode):
             return self._known[id(tensor)]
         if memory is not None and memory.owner is not None:
             return self.ledger.add(tensor, memory.owner, memory)
-        record = self._source("constant", "", tensor, None, ())
+        sources = self.sources
+        address = find_constant(tensor, sys._getframe(1), self._entry, sources.classes, sources.functions)
+        record = self._source("constant", address or "", tensor, None, ())
+        if address is not None:
+            return self._known[id(tensor)]
         self.builder.gap(
             "unseen_source",
             f"A tensor of shape {tuple(tensor.shape)} was read that no recorded call made and that the model does not "
             "hold.",
-            record.index, self._here(),
+            record.index,
+            self._here(),
         )
         return self._known[id(tensor)]
 
@@ -467,4 +501,3 @@ class Recorder(TorchFunctionMode):
 
 
 _NO_WRITE = FunctionInfo("output", "output", "call")
-

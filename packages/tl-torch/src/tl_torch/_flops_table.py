@@ -364,7 +364,7 @@ def matrix_power(call: CallShapes) -> OpCost:
 
 def _scaled(call: CallShapes) -> int:
     """Products with `beta` and `alpha`, where they are not 1."""
-    return prod(call.out) * sum(call.number(9, name, 1) != 1 for name in ("beta", "alpha"))
+    return prod(call.out) * sum(call.keyword(name, 1) != 1 for name in ("beta", "alpha"))
 
 
 @formula("addmm", "addmv", "baddbmm", "addmm_activation")
@@ -420,7 +420,8 @@ def einsum(call: CallShapes) -> OpCost:
     Sums before a product, and products that sum nothing, are single operations.
     """
     equation, shapes = call.equation()
-    work = einsum_work(equation, shapes, call.integers(2, "path") if call.value(2, "path") else None)
+    path = call.keyword("path")
+    work = einsum_work(equation, shapes, cast("Sequence[int]", path) if isinstance(path, (tuple, list)) else None)
     return products(work.macs, work.single)
 
 
@@ -990,7 +991,7 @@ def bincount(call: CallShapes) -> OpCost:
 def scattered_sum(call: CallShapes) -> OpCost:
     """An operation for each element of the source, and a product where `alpha` is not 1."""
     source = call.tensors()[-1]
-    return single(prod(source) * (1 if call.number(9, "alpha", 1) == 1 else 2))
+    return single(prod(source) * (1 if call.keyword("alpha", 1) == 1 else 2))
 
 
 @formula("index_put", "put")

@@ -56,9 +56,7 @@ class FrameWalker:
         methods = self.method_frames = []
         return self._walk(frame, running, depth, methods)
 
-    def _walk(
-        self, frame: FrameType | None, running: Sequence[object], depth: int, methods: list[FrameType]
-    ) -> Frames:
+    def _walk(self, frame: FrameType | None, running: Sequence[object], depth: int, methods: list[FrameType]) -> Frames:
         key: list[int] = []
         pairs: list[tuple[CodeType, int]] = []
         roles = self._roles

@@ -173,9 +173,9 @@ def _opens(function: Callable[..., Any]) -> bool:
 
 
 def _schema_writes(function: OpOverload | OpOverloadPacket) -> bool:
-    overloads = [function] if isinstance(function, OpOverload) else [
-        getattr(function, name) for name in function.overloads()
-    ]
+    overloads = (
+        [function] if isinstance(function, OpOverload) else [getattr(function, name) for name in function.overloads()]
+    )
     return any(cast("Any", overload)._schema.is_mutable for overload in overloads)
 
 

@@ -92,7 +92,11 @@ class ModuleCalls:
         return self._run(call, type(model), function, args, kwargs)
 
     def _run(
-        self, call: ModuleCallRecord, kind: type, function: Callable[..., Any], args: Sequence[Any],
+        self,
+        call: ModuleCallRecord,
+        kind: type,
+        function: Callable[..., Any],
+        args: Sequence[Any],
         kwargs: Mapping[str, Any],
     ) -> Any:
         recorder = self._recorder

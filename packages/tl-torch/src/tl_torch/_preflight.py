@@ -69,11 +69,17 @@ def target_of(model: object) -> Target:
             remedy="put the computation into an nn.Module: class Net(nn.Module): def forward(self, x): ...",
             model=_kind(model),
         )
-    model = _unwrapped(model)
-    for address, child in model.named_modules():
-        if isinstance(child, torch.jit.ScriptModule):
-            raise _scripted(f"its module {address!r}" if address else "the model")
-    return Target(model=model, method=method)
+    return Target(model=_unwrapped(model), method=method)
+
+
+def check_scripted(addresses: Sequence[str]) -> None:
+    """Refuse TorchScript modules inside the model.
+
+    Raises:
+        CaptureError: code `scripted_model`.
+    """
+    if addresses:
+        raise _scripted(f"its module {addresses[0]!r}" if addresses[0] else "the model")
 
 
 def _unwrapped(model: nn.Module) -> nn.Module:
@@ -134,7 +140,8 @@ def arguments(inputs: object, input_kwargs: object) -> tuple[tuple[Any, ...], di
         ArgumentTypeError: nothing was given (`inputs_missing`), or `input_kwargs` is no dict (`input_kwargs_invalid`).
     """
     if input_kwargs is not None and not (
-        isinstance(input_kwargs, Mapping) and all(isinstance(key, str) for key in cast("Mapping[Any, Any]", input_kwargs))
+        isinstance(input_kwargs, Mapping)
+        and all(isinstance(key, str) for key in cast("Mapping[Any, Any]", input_kwargs))
     ):
         raise ArgumentTypeError(
             f"input_kwargs takes a dict of keyword arguments, and was given {_kind(input_kwargs)}.",
@@ -177,6 +184,8 @@ def bind(target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list
     """
     model = target.model
     function = model.forward if target.method == "__call__" else getattr(model, target.method)
+    if not kwargs and (simple := _positional_names(function, len(args))) is not None:
+        return simple
     signature = _signature(function)
     names = [f"arg{number}" for number in range(len(args))]
     has_pre_hooks = bool(model._forward_pre_hooks)  # noqa: SLF001 - a hook may change the arguments
@@ -204,6 +213,18 @@ def bind(target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list
     return names
 
 
+def _positional_names(function: Any, count: int) -> list[str] | None:
+    """Names of `count` positional arguments of a plain method that takes just these, else None."""
+    plain = getattr(function, "__func__", None)
+    if type(plain) is not types.FunctionType or "__wrapped__" in vars(plain):
+        return None
+    code = plain.__code__
+    required = code.co_argcount - 1 - len(plain.__defaults__ or ())
+    if not required <= count < code.co_argcount or (code.co_kwonlyargcount and not plain.__kwdefaults__):
+        return None
+    return list(code.co_varnames[1 : 1 + count])
+
+
 def check_tensors(named: Iterable[tuple[str, torch.Tensor]]) -> None:
     """Refuse tensors without ordinary dense storage, all of them at once.
 
@@ -227,6 +248,11 @@ def check_tensors(named: Iterable[tuple[str, torch.Tensor]]) -> None:
 
 def _variant(tensor: torch.Tensor) -> str | None:
     kind = type(tensor)
+    if (
+        kind in _ORDINARY and tensor.layout is torch.strided and not tensor.is_meta
+        and not is_functional_tensor(tensor) and not tensor.is_nested
+    ):  # fmt: skip
+        return None
     if kind.__module__.startswith("torch._subclasses"):
         return "functional tensor" if "unctional" in kind.__name__ else "fake tensor"
     if isinstance(tensor, UninitializedTensorMixin):
@@ -242,6 +268,7 @@ def _variant(tensor: torch.Tensor) -> str | None:
     return "symbolic shape" if any(type(size) is not int for size in tensor.shape) else None
 
 
+_ORDINARY = frozenset({torch.Tensor, nn.Parameter})
 _MKLDNN = getattr(torch, "_mkldnn", None)
 
 

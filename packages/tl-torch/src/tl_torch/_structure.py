@@ -45,9 +45,7 @@ def tensors_in(value: Any, path: str = "", visited: set[int] | None = None) -> I
         yield from _inside(value, path, set() if visited is None else visited, once, 0)
 
 
-def _inside(
-    value: Any, path: str, entered: set[int], once: bool, depth: int
-) -> Iterator[tuple[str, torch.Tensor]]:
+def _inside(value: Any, path: str, entered: set[int], once: bool, depth: int) -> Iterator[tuple[str, torch.Tensor]]:
     if id(value) in entered or depth > MAX_DEPTH:
         return
     entered.add(id(value))

@@ -25,7 +25,7 @@ from tl_core import (
     save_policy,
 )
 from tl_torch._capture import Recorder
-from tl_torch._preflight import Target, arguments, bind, check_context, check_tensors, option_names, target_of
+from tl_torch._preflight import Target, arguments, bind, check_context, check_scripted, check_tensors, option_names, target_of
 from tl_torch._seams_table import install, remove
 from tl_torch._snapshot import Keeper, SaveMode
 from tl_torch._structure import replaced, tensors_in
@@ -124,8 +124,15 @@ class _Run:
     """One call of `trace`, from checked arguments to the finished trace."""
 
     def __init__(
-        self, target: Target, args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[str], policy: SavePolicy,
-        keeper: Keeper, options: CaptureOptions, name: str | None,
+        self,
+        target: Target,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        names: Sequence[str],
+        policy: SavePolicy,
+        keeper: Keeper,
+        options: CaptureOptions,
+        name: str | None,
     ) -> None:
         self._target = target
         self._args = args
@@ -135,6 +142,7 @@ class _Run:
         self._name = name
         self._builder = TraceBuilder()
         self._recorder = Recorder(self._builder, target.model, policy, keeper, _run.__code__)
+        check_scripted(self._recorder.sources.scripted)
         self._inputs = [
             *(item for name, value in zip(names, args, strict=True) for item in tensors_in(value, name)),
             *(item for name, value in kwargs.items() for item in tensors_in(value, name)),

@@ -47,9 +47,7 @@ class Region:
     def mask(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Boolean array over the bytes from `low` to `high` (exclusive): which of them the region occupies."""
         field = np.zeros(self.high - self.low, dtype=np.bool_)
-        view = np.lib.stride_tricks.as_strided(
-            field, (*self.shape, self.itemsize), (*self.strides, 1), writeable=True
-        )
+        view = np.lib.stride_tricks.as_strided(field, (*self.shape, self.itemsize), (*self.strides, 1), writeable=True)
         view[...] = True
         return field
 

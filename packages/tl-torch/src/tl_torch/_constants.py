@@ -1,0 +1,96 @@
+"""Tensors that a forward pass reaches through its functions: closure cells, defaults, globals, class attributes."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import torch
+
+from tl_torch._structure import PLAIN_TYPES, tensors_in
+
+_SKIPPED = (types.ModuleType, types.BuiltinFunctionType, type)
+_LOCALS_ARE_LIVE = sys.version_info >= (3, 13)
+
+
+def find_constant(
+    tensor: torch.Tensor, frame: types.FrameType | None, stop: types.CodeType, classes: Iterable[type],
+    functions: Iterable[types.FunctionType],
+) -> str | None:
+    """Where a tensor that existed before the run is held, or None.
+
+    A name that the running functions themselves assign does not count: such a tensor was made by the run.
+
+    Args:
+        tensor: what to look for.
+        frame: innermost frame of the user.
+        stop: code at which the walk outwards ends.
+        classes: classes of the model's modules.
+        functions: functions that the model keeps as attributes.
+
+    Returns:
+        An address such as `closure:mask`, `default:forward.scale`, `global:TABLE` or `Net.TABLE`.
+    """
+    known = {function.__code__: function for function in _functions(classes, functions)}
+    while frame is not None and frame.f_code is not stop:
+        for address, value in _reachable(frame, known.get(frame.f_code)):
+            if value is tensor:
+                return address
+            if type(value) not in PLAIN_TYPES and not isinstance(value, (*_SKIPPED, types.FunctionType)):
+                for path, found in tensors_in(value):
+                    if found is tensor:
+                        return address + path
+        frame = frame.f_back
+    for kind in classes:
+        for name, value in vars(kind).items():
+            if value is tensor:
+                return f"{kind.__name__}.{name}"
+    return None
+
+
+def _functions(classes: Iterable[type], functions: Iterable[types.FunctionType]) -> Iterator[types.FunctionType]:
+    for kind in classes:
+        for base in kind.__mro__:
+            for value in vars(base).values():
+                if isinstance(value, types.FunctionType):
+                    yield value
+    yield from functions
+
+
+def _reachable(frame: types.FrameType, function: types.FunctionType | None) -> Iterator[tuple[str, Any]]:
+    code = frame.f_code
+    stored = _assigned(code)
+    known = frame.f_globals
+    if function is None:
+        found = known.get(code.co_name)
+        function = found if isinstance(found, types.FunctionType) and found.__code__ is code else None
+    if function is not None:
+        for number, value in enumerate(function.__defaults__ or ()):
+            parameter = code.co_varnames[code.co_argcount - len(function.__defaults__ or ()) + number]
+            yield f"default:{code.co_name}.{parameter}", value
+        for name, value in (function.__kwdefaults__ or {}).items():
+            yield f"default:{code.co_name}.{name}", value
+    for name in code.co_names:
+        if name in known and name not in stored:
+            yield f"global:{name}", known[name]
+    free = [name for name in code.co_freevars if name not in stored]
+    if free:
+        cells = frame.f_locals
+        held = [(f"closure:{name}", cells[name]) for name in free if name in cells]
+        if not _LOCALS_ARE_LIVE:
+            cells.clear()  # the copy that older Pythons keep would hold every local until the function returns
+        yield from held
+
+
+@functools.lru_cache(maxsize=4096)
+def _assigned(code: types.CodeType) -> frozenset[str]:
+    names = {
+        str(instruction.argval)
+        for instruction in dis.get_instructions(code)
+        if instruction.opname in {"STORE_GLOBAL", "STORE_DEREF"}
+    }
+    return frozenset(names)
