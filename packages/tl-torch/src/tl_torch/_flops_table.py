@@ -232,7 +232,7 @@ def dropout(call: CallShapes) -> OpCost:
 @formula("alpha_dropout", "feature_alpha_dropout")
 def alpha_dropout(call: CallShapes) -> OpCost:
     """Training: `a * (x * mask + (1 - mask) * c) + b`, 6 N. Else nothing."""
-    training = call.value(2, "training", call.value(2, "train", True))
+    training = call.value(2, "training", call.value(2, "train", False))
     return single(6 * prod(call.out)) if training else FREE
 
 
@@ -1108,13 +1108,6 @@ def cross_entropy(call: CallShapes) -> OpCost:
     reduced = prod(call.out) < targets or targets == 1
     chosen = 2 * total if target == shape and "int" not in call.dtype(1, "target") else 0
     return single(5 * total - targets + chosen + targets * (1 + call.has(2, "weight") + reduced))
-
-
-@formula("linear_cross_entropy")
-def linear_cross_entropy(call: CallShapes) -> OpCost:
-    """`cross_entropy(linear(x, weight), target)`: its multiply-adds, `log_softmax`, a sign for each target, a sum."""
-    positions, classes = prod(call.shape(0)[:-1]), call.shape(1, "linear_weight")[0]
-    return products(positions * classes * call.shape(0)[-1], 5 * positions * classes + positions)
 
 
 @formula("multi_margin_loss")
