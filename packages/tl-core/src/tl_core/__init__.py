@@ -66,6 +66,17 @@ from tl_core._param import Param as Param
 from tl_core._source import Source as Source
 from tl_core._source import SourceLine as SourceLine
 from tl_core._source import Span as Span
+from tl_core._cost import FunctionCost as FunctionCost
+from tl_core._cost import TraceCost as TraceCost
+from tl_core._quantity import Bytes as Bytes
+from tl_core._quantity import Duration as Duration
+from tl_core._quantity import Flops as Flops
+from tl_core._quantity import Macs as Macs
+from tl_core._summary import Summary as Summary
+from tl_core._summary import SummaryOptions as SummaryOptions
+from tl_core._summary import summarize as summarize
+from tl_core._table import op_frame as op_frame
+from tl_core._table import op_table as op_table
 
 __all__ = [
     # what a trace shows
@@ -142,4 +153,16 @@ __all__ = [
     "MissingDependencyError",
     "TorchLensWarning",
     "ScalarEscapeWarning",
+    # reports
+    "Bytes",
+    "Duration",
+    "Flops",
+    "FunctionCost",
+    "Macs",
+    "Summary",
+    "SummaryOptions",
+    "TraceCost",
+    "op_frame",
+    "op_table",
+    "summarize",
 ]

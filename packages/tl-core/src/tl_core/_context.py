@@ -27,6 +27,7 @@ class OpContext:
     """
 
     __slots__ = ("_record",)
+    _record: OpRecord
 
     def __init__(self, record: OpRecord) -> None:
         object.__setattr__(self, "_record", record)

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from math import prod
 from typing import TYPE_CHECKING, final
-from weakref import WeakKeyDictionary
 
 from tl_core._backend import backend
-from tl_core._find import records_of
 from tl_core._quantity import Bytes, Duration, Flops, Macs
 
 if TYPE_CHECKING:
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
     from tl_core._backend import OpCost
     from tl_core._record import BufferRecord, OpRecord, ParamRecord, Records
-    from tl_core._trace import Trace
 
 
 @final
@@ -189,25 +186,6 @@ class TraceCost:
             f"<TraceCost: {self.param_count:,} parameters ({self.param_bytes}), "
             f"activations {self.activation_bytes}, {self.duration}>"
         )
-
-
-_costs: WeakKeyDictionary[Trace, TraceCost] = WeakKeyDictionary()
-
-
-def trace_cost(trace: Trace) -> TraceCost:
-    """The cost of a trace; one object for each trace, so that formulas run once.
-
-    Args:
-        trace: a finished trace.
-
-    Returns:
-        Its `TraceCost`.
-    """
-    found = _costs.get(trace)
-    if found is None:
-        info = trace._info  # noqa: SLF001  # a view of the same package
-        found = _costs[trace] = TraceCost(records_of(trace), info.backend, info.duration_ns)
-    return found
 
 
 @cache

@@ -22,6 +22,7 @@ from tl_core._selector import (
 if TYPE_CHECKING:
     from tl_core._op import Op
     from tl_core._record import Records
+    from tl_core._state import State
     from tl_core._trace import Trace
 
 
@@ -38,8 +39,8 @@ def find(trace: Trace, selector: Selector) -> tuple[Op, ...]:
     Raises:
         ArgumentTypeError: a predicate inside `selector` returned something other than a bool or None.
     """
-    ops = trace.ops
-    return tuple(ops[index] for index in find_indices(trace, selector))
+    state = state_of(trace)
+    return tuple([state.op(index) for index in find_indices(trace, selector)])
 
 
 def find_indices(trace: Trace, selector: Selector) -> list[int]:
@@ -47,9 +48,14 @@ def find_indices(trace: Trace, selector: Selector) -> list[int]:
     return sorted(_meant(trace, selector))
 
 
+def state_of(trace: Trace) -> State:
+    """What a trace shares with its views."""
+    return trace._state  # noqa: SLF001  # another view of the same package
+
+
 def records_of(trace: Trace) -> Records:
     """The records behind a trace."""
-    return trace._records  # noqa: SLF001  # a view of the same package
+    return state_of(trace).records
 
 
 def _meant(trace: Trace, selector: Selector) -> set[int]:
@@ -61,9 +67,9 @@ def _meant(trace: Trace, selector: Selector) -> set[int]:
         case Not(inner):
             return set(range(len(records_of(trace).ops))) - _meant(trace, inner)
         case Label(label):
-            return labelled(trace, label)
+            return _labelled(state_of(trace), label)
         case LabelContains(text):
-            return {op.index for op in trace.ops if text in op.label}
+            return {index for index, label in enumerate(state_of(trace).labels.ops()) if text in label}
         case Func() | ModuleOutput() | InModule() | Where():
             return _recorded(records_of(trace), selector)
         case _:
@@ -90,10 +96,10 @@ def _recorded(records: Records, selector: Func | ModuleOutput | InModule | Where
             return {op.index for op in records.ops if judge(selector, op)}
 
 
-def labelled(trace: Trace, label: str) -> set[int]:
-    """Indices of the ops that an op label, a layer label or the short form of either means."""
-    meant: set[int] = set()
-    for op in trace.ops:
-        if label in (op.label, op.layer_label, op.label_short, op.label_short.rpartition(":")[0]):
-            meant.add(op.index)
-    return meant
+def _labelled(state: State, label: str) -> set[int]:
+    """Ops that an op label, a layer label (all passes) or the short form of either means."""
+    op = state.labels.find_op(label)
+    if op is not None:
+        return {op}
+    layer = state.labels.find_layer(label)
+    return set() if layer is None else set(state.grouping.members(layer))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, cast, final
 from tl_core._caller import warn_caller
 from tl_core._errors import ArgumentTypeError, TorchLensWarning
 from tl_core._find import records_of
+from tl_core._lookup import near_misses
 from tl_core._match import Check, LiveFacts, call_matches, live_check
 from tl_core._selector import (
     CONSTRUCTORS,
@@ -20,7 +21,7 @@ from tl_core._selector import (
     leaves,
     where,
 )
-from tl_core._site import Sites, closest, live_sites
+from tl_core._site import Sites, live_sites
 from tl_core._trace import Trace
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def save_policy(save: SaveOption, like: Trace | None = None) -> SavePolicy:
         >>> save_policy("all").mode
         'all'
     """
-    if like is not None and not isinstance(like, Trace):
+    if like is not None and not isinstance(like, Trace):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
         raise ArgumentTypeError(
             f"like= takes an earlier trace of the model, and was given {_shown(like)}.",
             code="like_invalid",
@@ -153,7 +154,7 @@ def save_policy(save: SaveOption, like: Trace | None = None) -> SavePolicy:
     if isinstance(save, str) and save in ("all", "none"):
         return SavePolicy("all" if save == "all" else "none")
     given = list(cast("Sequence[object]", save)) if isinstance(save, (list, tuple)) else [save]
-    selectors = [_selector(one, save) for one in given]
+    selectors = [_selector(one, cast("object", save)) for one in given]
     if not selectors:
         return SavePolicy("none")
     return SavePolicy("some", selectors, live_sites(selectors, like, "save"))
@@ -212,6 +213,6 @@ def _hint(selector: Selector, records: Records) -> str:
             case _:
                 continue
         if name.partition(":")[0] not in known:
-            close = closest(name, known - {""})
+            close = near_misses(name, sorted(known))
             hints.append(f" {leaf!r}: there is no such name" + (f"; closest: {', '.join(close)}." if close else "."))
     return "".join(hints)

@@ -23,10 +23,14 @@ class Selector:
     __slots__ = ()
 
     def __and__(self, other: Selector) -> And:
-        return And(self, other) if isinstance(other, Selector) else NotImplemented
+        if not isinstance(other, Selector):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+            return NotImplemented
+        return And(self, other)
 
     def __or__(self, other: Selector) -> Or:
-        return Or(self, other) if isinstance(other, Selector) else NotImplemented
+        if not isinstance(other, Selector):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+            return NotImplemented
+        return Or(self, other)
 
     def __invert__(self) -> Selector:
         return self.inner if isinstance(self, Not) else Not(self)

@@ -6,11 +6,11 @@ a function in a certain module call. The place is found again by counting, and i
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, final
 
 from tl_core._errors import ConfigurationError, DivergenceError
-from tl_core._find import find_indices, records_of
+from tl_core._find import find_indices, records_of, state_of
+from tl_core._lookup import near_misses
 from tl_core._match import func_matches
 from tl_core._selector import Label, LabelContains, Selector, leaves
 
@@ -87,14 +87,14 @@ class Sites:
         Raises:
             DivergenceError: a site came up with another shape, or not at all.
         """
-        ops = self._like.ops
+        label = state_of(self._like).labels.op
         problems: list[str] = []
         for index, record in self._strangers:
             shape = self._records[index].shape
-            problems.append(f"{ops[index].label} has shape {shape} there and came with {record.shape}")
+            problems.append(f"{label(index)} has shape {shape} there and came with {record.shape}")
         if not stopped:
             missing = sorted(set(self._named) - self._reached)
-            problems += [f"{_place(self._records[index], ops[index].label)} was not reached" for index in missing]
+            problems += [f"{_place(self._records[index], label(index))} was not reached" for index in missing]
         if problems:
             shown = problems[:8] + ([f"and {len(problems) - 8} more"] if len(problems) > 8 else [])
             raise DivergenceError(
@@ -150,7 +150,8 @@ def _unknown(leaf: Label | LabelContains, like: Trace, option: str) -> Configura
         text, problem = leaf.text, f"No label of the trace {like.name!r} contains {leaf.text!r}."
     else:
         text, problem = leaf.label, f"The trace {like.name!r} given as like= has no op or layer {leaf.label!r}."
-    close = closest(text, {op.label for op in like.ops} | {op.layer_label for op in like.ops})
+    labels = state_of(like).labels
+    close = near_misses(text, labels.layers() + labels.ops())
     if any(func_matches(text, call.name) for call in records.calls):
         remedy = f"{text!r} is a function: {option}=tl.func({text!r})"
     elif any(text in (module.address, *module.aliases) for module in records.modules):
@@ -158,16 +159,10 @@ def _unknown(leaf: Label | LabelContains, like: Trace, option: str) -> Configura
     elif close:
         remedy = f"closest labels: {', '.join(close)}"
     else:
-        remedy = "print(trace.summary(level='op')) lists every label"
+        remedy = "trace.layers lists every label"
     return ConfigurationError(
         problem, code="unknown_label", remedy=remedy, option=option, asked=text, closest=close, like=like.name
     )
-
-
-def closest(text: str, names: Iterable[str], count: int = 5) -> tuple[str, ...]:
-    """The names that a misspelt `text` may have meant, the likeliest first."""
-    pool = sorted(set(names))
-    return tuple(difflib.get_close_matches(text, pool, n=count, cutoff=0.6))
 
 
 def _place(record: OpRecord, label: str) -> str:

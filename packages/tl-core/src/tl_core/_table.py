@@ -1,0 +1,313 @@
+"""The ops of a trace as a table: plain columns, or a pandas data frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from tl_core._context import call_label
+from tl_core._cost import plain_dtype, tensor_bytes
+from tl_core._errors import (
+    ArgumentTypeError,
+    BackendUnsupportedError,
+    ConfigurationError,
+    MissingDependencyError,
+)
+from tl_core._find import state_of
+from tl_core._lookup import near_misses
+from tl_core._source import line_of
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Callable, Mapping, Sequence
+
+    import pandas as pd
+
+    from tl_core._record import Frames, ModuleCallRecord, OpRecord, Records
+    from tl_core._state import State
+    from tl_core._trace import Trace
+
+ColumnValues = list[object]
+
+
+def op_table(trace: Trace, columns: Sequence[str] | str | None = None) -> dict[str, ColumnValues]:
+    """The ops of a trace as columns, one entry for each op in execution order; needs no other library.
+
+    Args:
+        trace: a finished trace.
+        columns: names from `COLUMNS`, `"all"`, or None for the usual ones.
+
+    Returns:
+        The columns by name, in the order asked for. Work is counted at the first output of a call and 0 at its
+        others, so that a column adds up; None where no formula is known.
+
+    Raises:
+        ArgumentTypeError: `columns` is neither a list of names nor `"all"`.
+        ConfigurationError: a name is not a column.
+    """
+    table = _Table(state_of(trace))
+    return {name: COLUMNS[name](table) for name in _chosen(columns)}
+
+
+def op_frame(trace: Trace, columns: Sequence[str] | str | None = None) -> pd.DataFrame:
+    """The ops of a trace as a pandas data frame, one row for each op in execution order.
+
+    Args:
+        trace: a finished trace.
+        columns: names from `COLUMNS`, `"all"`, or None for the usual ones.
+
+    Returns:
+        The data frame; what `op_table` says of the columns holds here.
+
+    Raises:
+        MissingDependencyError: pandas is not installed.
+        ArgumentTypeError: `columns` is neither a list of names nor `"all"`.
+        ConfigurationError: a name is not a column.
+    """
+    chosen = _chosen(columns)
+    try:
+        import pandas as pd  # noqa: PLC0415  # an extra
+    except ModuleNotFoundError as error:
+        if error.name != "pandas":
+            raise
+        raise MissingDependencyError(
+            "to_pandas() needs pandas, which is not installed.",
+            code="missing_dependency",
+            remedy='pip install "tl-core[pandas]"; op_table(trace) gives the same columns as plain lists',
+            dependency="pandas",
+        ) from None
+    return pd.DataFrame(op_table(trace, chosen), columns=list(chosen))
+
+
+@final
+class _Table:
+    """What the columns are read from; shared parts are made once."""
+
+    __slots__ = ("_costs", "_labels", "_layer_labels", "records", "state")
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.records: Records = state.records
+        self._labels: list[str] | None = None
+        self._layer_labels: list[str] | None = None
+        self._costs: list[tuple[int | None, int | None] | None] | None = None
+
+    @property
+    def ops(self) -> list[OpRecord]:
+        """The rows."""
+        return self.records.ops
+
+    @property
+    def labels(self) -> list[str]:
+        """Label of each op."""
+        if self._labels is None:
+            self._labels = self.state.labels.ops()
+        return self._labels
+
+    @property
+    def layer_labels(self) -> list[str]:
+        """Label of each layer."""
+        if self._layer_labels is None:
+            self._layer_labels = self.state.labels.layers()
+        return self._layer_labels
+
+    @property
+    def costs(self) -> list[tuple[int | None, int | None] | None]:
+        """FLOPs and MACs of each op; all None where the backend is not installed."""
+        if self._costs is None:
+            self._costs = self._read_costs()
+        return self._costs
+
+    def _read_costs(self) -> list[tuple[int | None, int | None] | None]:
+        try:
+            calls = self.state.cost.calls
+        except (BackendUnsupportedError, MissingDependencyError):
+            return [None] * len(self.ops)
+        found: list[tuple[int | None, int | None] | None] = []
+        last = -1
+        for op in self.ops:
+            call = op.call
+            if call is None or call.index == last:
+                found.append((0, 0))
+            else:
+                last = call.index
+                cost = calls[last]
+                found.append(None if cost is None else (cost.flops, cost.macs))
+        return found
+
+    def named(self, rows: Sequence[Sequence[int]]) -> ColumnValues:
+        """Tuples of labels for lists of op indices."""
+        labels = self.labels
+        return [tuple([labels[index] for index in row]) for row in rows]
+
+
+def _per_op(read: Callable[[OpRecord], object]) -> Callable[[_Table], ColumnValues]:
+    return lambda table: [read(op) for op in table.ops]
+
+
+def _func_name(op: OpRecord) -> object:
+    return op.kind if op.call is None else op.call.name
+
+
+def _type(table: _Table) -> ColumnValues:
+    types = [table.state.labels.type(layer) for layer in range(table.state.grouping.count)]
+    return [types[layer] for layer in table.state.grouping.layer_of]
+
+
+def _module_class(op: OpRecord) -> object:
+    return "" if op.module is None else op.module.module.class_name
+
+
+def _modules(table: _Table) -> ColumnValues:
+    stacks: dict[int, tuple[str, ...]] = {}
+
+    def stack(call: ModuleCallRecord | None) -> tuple[str, ...]:
+        if call is None:
+            return ()
+        found = stacks.get(call.index)
+        if found is None:
+            above = stack(call.parent)
+            found = stacks[call.index] = (*above, call_label(call)) if call.module.address else above
+        return found
+
+    return [stack(op.module) for op in table.ops]
+
+
+def _param_names(table: _Table) -> ColumnValues:
+    names = [param.address for param in table.records.params]
+    return [() if op.call is None else tuple([names[index] for index in op.call.params]) for op in table.ops]
+
+
+def _num_passes(table: _Table) -> ColumnValues:
+    grouping = table.state.grouping
+    sizes = [grouping.size(layer) for layer in range(grouping.count)]
+    return [sizes[layer] for layer in grouping.layer_of]
+
+
+def _flops(table: _Table) -> ColumnValues:
+    return [None if cost is None else cost[0] for cost in table.costs]
+
+
+def _macs(table: _Table) -> ColumnValues:
+    return [None if cost is None else cost[1] for cost in table.costs]
+
+
+def _duration(table: _Table) -> ColumnValues:
+    found: ColumnValues = []
+    last = -1
+    for op in table.ops:
+        call = op.call
+        found.append(0 if call is None or call.index == last else call.duration_ns)
+        if call is not None:
+            last = call.index
+    return found
+
+
+def _file(op: OpRecord) -> object:
+    frames: Frames = () if op.call is None else op.call.frames
+    if not frames:
+        return None
+    frame = frames[0]
+    return frame[0].co_filename.replace("\\", "/").rpartition("/")[2] if len(frame) == 2 else frame[0]
+
+
+def _line(op: OpRecord) -> object:
+    frames: Frames = () if op.call is None else op.call.frames
+    if not frames:
+        return None
+    frame = frames[0]
+    return line_of(frame[0], frame[1]) if len(frame) == 2 else frame[1]
+
+
+def _function(op: OpRecord) -> object:
+    frames: Frames = () if op.call is None else op.call.frames
+    if not frames:
+        return None
+    frame = frames[0]
+    return frame[0].co_name if len(frame) == 2 else frame[2]
+
+
+def _hops(name: str) -> Callable[[_Table], ColumnValues]:
+    def column(table: _Table) -> ColumnValues:
+        distances = table.state.distances
+        if distances is None:
+            return [None] * len(table.ops)
+        sides: Mapping[str, array[int]] = {
+            "min_from_input": distances.min_from_input,
+            "max_from_input": distances.max_from_input,
+            "min_to_output": distances.min_to_output,
+            "max_to_output": distances.max_to_output,
+        }
+        return [hops if hops >= 0 else None for hops in sides[name]]
+
+    return column
+
+
+COLUMNS: Mapping[str, Callable[[_Table], ColumnValues]] = {
+    "label": lambda table: list(table.labels),
+    "layer_label": lambda table: [table.layer_labels[layer] for layer in table.state.grouping.layer_of],
+    "func_name": _per_op(_func_name),
+    "type": _type,
+    "kind": _per_op(lambda op: op.kind),
+    "module": _per_op(lambda op: "" if op.module is None else op.module.module.address),
+    "module_class": _per_op(_module_class),
+    "pass_number": lambda table: list(table.state.grouping.pass_of),
+    "num_passes": _num_passes,
+    "shape": _per_op(lambda op: op.shape),
+    "dtype": _per_op(lambda op: plain_dtype(op.dtype)),
+    "device": _per_op(lambda op: str(op.device)),
+    "size_bytes": _per_op(lambda op: tensor_bytes(op.shape, op.dtype)),
+    "parents": lambda table: table.named([op.parents for op in table.ops]),
+    "children": lambda table: table.named(table.state.edges.child_lists()),
+    "params": _param_names,
+    "flops": _flops,
+    "macs": _macs,
+    "duration_ns": _duration,
+    "is_inplace": _per_op(lambda op: op.call is not None and op.call.inplace),
+    "requires_grad": _per_op(lambda op: op.requires_grad),
+    "saved": _per_op(lambda op: op.payload is not None),
+    "min_from_input": _hops("min_from_input"),
+    "source_file": _per_op(_file),
+    "source_line": _per_op(_line),
+    # further ones
+    "index": _per_op(lambda op: op.index),
+    "label_short": lambda table: [table.state.labels.short_op(op.index) for op in table.ops],
+    "modules": _modules,
+    "address": _per_op(lambda op: op.address),
+    "kernel": _per_op(lambda op: None if op.call is None else op.call.kernel),
+    "func_call_id": _per_op(lambda op: 0 if op.call is None else op.call.index + 1),
+    "output_index": _per_op(lambda op: op.position),
+    "grad_fn": _per_op(lambda op: op.grad_fn),
+    "max_from_input": _hops("max_from_input"),
+    "min_to_output": _hops("min_to_output"),
+    "max_to_output": _hops("max_to_output"),
+    "source_function": _per_op(_function),
+}
+"""Every column, the usual ones first."""
+
+USUAL = tuple(COLUMNS)[:25]
+"""Columns of a table when none are named."""
+
+
+def _chosen(columns: Sequence[str] | str | None) -> tuple[str, ...]:
+    if columns is None:
+        return USUAL
+    if columns == "all":
+        return tuple(COLUMNS)
+    if isinstance(columns, str):
+        raise ArgumentTypeError(
+            f"columns={columns!r} is one text; a list of names or 'all' is meant.",
+            code="table_column_unknown",
+            remedy=f"columns=[{columns!r}]",
+            asked=columns,
+        )
+    for name in columns:
+        if name not in COLUMNS:
+            close = near_misses(str(name), COLUMNS)
+            raise ConfigurationError(
+                f"A table of ops has no column {name!r}.",
+                code="table_column_unknown",
+                remedy=f"closest: {', '.join(close)}" if close else f"the columns are {', '.join(COLUMNS)}",
+                asked=name,
+                columns=tuple(COLUMNS),
+            )
+    return tuple(columns)
