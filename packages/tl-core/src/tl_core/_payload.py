@@ -14,7 +14,7 @@ import numpy as np
 
 from tl_core._backend import HostArray, MemoryKey, backend
 from tl_core._errors import ArtifactError
-from tl_core._safetensors import DTYPES
+from tl_core._safetensors import DTYPES, HeaderError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,21 +59,37 @@ class PayloadFile:
 
     __slots__ = ("_checked", "_checksums", "_data_start", "_descriptor", "_lock", "_map", "_regions", "path")
 
-    def __init__(
-        self, path: str, descriptor: int, data_start: int, regions: list[Region], checksums: list[int]
-    ) -> None:
+    def __init__(self, path: str, descriptor: int) -> None:
+        self._descriptor = descriptor
+        """Open as long as a value of the trace may be asked for."""
         self.path = path
         """Where the bundle was loaded from, for messages."""
-        self._descriptor = descriptor
-        self._data_start = data_start
-        self._regions = regions
-        self._checksums = checksums
+        self._data_start = 0
+        self._regions: list[Region] = []
+        self._checksums: list[int] = []
         self._checked: dict[int, tuple[int, int]] = {}
         self._lock = threading.Lock()
         self._map: mmap.mmap | None = None
 
     def __del__(self, _close: Callable[[int], None] = os.close) -> None:
         _close(self._descriptor)
+
+    def list_regions(self, data_start: int, regions: list[Region], checksums: list[int]) -> None:
+        """Tell what the file holds.
+
+        Args:
+            data_start: bytes before the first region.
+            regions: from the header, in order of their bytes.
+            checksums: CRC-32 of each.
+
+        Raises:
+            HeaderError: the header and the checksums are of different files.
+        """
+        if len(regions) != len(checksums):
+            raise HeaderError(f"{len(regions)} values and {len(checksums)} checksums")
+        self._data_start = data_start
+        self._regions = regions
+        self._checksums = checksums
 
     def holds(self, view: PayloadView) -> bool:
         """Whether `view` lies within its region."""
@@ -169,11 +185,9 @@ class LazyPayload(DeferredPayload):
     def host(self) -> HostArray:
         """Read the value as plain bytes, which may lie in read-only memory."""
         view = self.view
-        data = self._file.region(view.region)
-        if view.strides is None:
-            data = data[view.offset : view.offset + view.size_bytes]
-        else:
-            data = gather(data, view)
+        region = self._file.region(view.region)
+        whole = view.strides is None
+        data = region[view.offset : view.offset + view.size_bytes] if whole else gather(region, view)
         return HostArray(dtype=view.dtype, shape=view.shape, data=data)
 
     def memory_key(self) -> MemoryKey:
@@ -203,7 +217,7 @@ def gather(data: memoryview, view: PayloadView) -> memoryview:
     element = np.dtype(f"V{itemsize}" if itemsize > 8 else f"u{itemsize}")
     steps = tuple(step * itemsize for step in view.strides or ())
     strided = np.ndarray(view.shape, dtype=element, buffer=data, offset=view.offset, strides=steps)
-    return memoryview(np.ascontiguousarray(strided).reshape(-1).view(np.uint8))
+    return np.ascontiguousarray(strided).reshape(-1).view(np.uint8).data
 
 
 def location(payload: object) -> PayloadLocation:

@@ -1,0 +1,302 @@
+"""Records to tables."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from os.path import basename
+from typing import TYPE_CHECKING, Generic, TypeVar, cast, final
+
+from tl_core._bundle_columns import (
+    FUNCTION_KEY,
+    OP_KINDS,
+    Arguments,
+    BufferColumns,
+    CallColumns,
+    GapColumns,
+    ModuleCallColumns,
+    ModuleColumns,
+    OpColumns,
+    ParamColumns,
+    PayloadColumns,
+    ReadColumns,
+    Tables,
+)
+from tl_core._bundle_template import TemplateEncoder
+from tl_core._source import line_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import CodeType
+
+    from tl_core._bundle_plan import PlannedValue
+    from tl_core._payload import PayloadView
+    from tl_core._record import (
+        BufferRecord,
+        CallRecord,
+        Frames,
+        GapRecord,
+        ModuleCallRecord,
+        ModuleRecord,
+        OpRecord,
+        ParamRecord,
+        ReadRecord,
+        Records,
+    )
+    from tl_core._trace import TraceInfo
+
+SEPARATE_FIELDS = frozenset({"groups", "loaded"})
+"""Fields of `TraceInfo` that do not stand in `Tables.info`."""
+
+T = TypeVar("T")
+
+
+@final
+class Interned(Generic[T]):
+    """Distinct values in order of appearance, each with its position."""
+
+    __slots__ = ("_positions", "values")
+
+    def __init__(self) -> None:
+        self.values: list[T] = []
+        self._positions: dict[T, int] = {}
+
+    def __call__(self, value: T) -> int:
+        """Position of `value`, which is added when it is new."""
+        position = self._positions.get(value)
+        if position is None:
+            position = self._positions[value] = len(self.values)
+            self.values.append(value)
+        return position
+
+
+@final
+class TableEncoder:
+    """Turns the records of one trace into tables."""
+
+    def __init__(self, payload_index: Callable[[object], int]) -> None:
+        self._payload_index = payload_index
+        self._template = TemplateEncoder(payload_index)
+        self._string = Interned[str]()
+        self._shape = Interned[tuple[int, ...]]()
+        self._frame = Interned[tuple[int, int, int]]()
+        self._stack = Interned[tuple[int, ...]]()
+        self._frame_codes: dict[tuple[int, int], int] = {}
+        self._dtype_codes: dict[object, int] = {}
+        self._functions: dict[int, int] = {}
+
+    def encode(
+        self, records: Records, info: TraceInfo, annotations: Mapping[str, object], payloads: PayloadColumns
+    ) -> Tables:
+        """Tables of a trace whose saved values lie as `payloads` says."""
+        groups = info.groups
+        return Tables(
+            ops=self._ops(records.ops),
+            calls=self._calls(records.calls),
+            module_calls=self._module_calls(records.module_calls),
+            modules=self._modules(records.modules),
+            params=self._params(records.params),
+            buffers=self._buffers(records.buffers),
+            reads=self._reads(records.reads),
+            gaps=self._gaps(records.gaps),
+            payloads=payloads,
+            layer=None if groups is None else [layer for layer, _ in groups],
+            layer_pass=None if groups is None else [number for _, number in groups],
+            info={
+                field.name: self._template.encode(getattr(info, field.name))
+                for field in fields(info)
+                if field.name not in SEPARATE_FIELDS
+            },
+            annotations=self._arguments([annotations])[0] or {},
+            strings=[clean(text) for text in self._string.values],
+            shapes=self._shape.values,
+            frames=self._frame.values,
+            stacks=self._stack.values,
+        )
+
+    def _ops(self, ops: list[OpRecord]) -> OpColumns:
+        string, shape = self._string, self._shape
+        kinds = {kind: code for code, kind in enumerate(OP_KINDS)}
+        return OpColumns(
+            kind=[kinds[op.kind] for op in ops],
+            call=[-1 if op.call is None else op.call.index for op in ops],
+            position=[op.position for op in ops],
+            parents=[op.parents for op in ops],
+            shape=[shape(tuple(op.shape)) for op in ops],
+            dtype=[self._dtype(op.dtype) for op in ops],
+            device=[string(str(op.device)) for op in ops],
+            requires_grad=[int(op.requires_grad) for op in ops],
+            grad_fn=[self._optional(op.grad_fn) for op in ops],
+            payload=[self._payload_index(op.payload) for op in ops],
+            address=[string(op.address) for op in ops],
+            module=[_index(op.module) for op in ops],
+        )
+
+    def _calls(self, calls: list[CallRecord]) -> CallColumns:
+        string, encode = self._string, self._template.encode
+        return CallColumns(
+            name=[string(call.name) for call in calls],
+            kernel=[string(call.kernel) for call in calls],
+            function=[self._function(call) for call in calls],
+            args=[tuple([encode(value) for value in call.args]) for call in calls],
+            kwargs=self._arguments([call.kwargs for call in calls]),
+            params=[call.params for call in calls],
+            module=[_index(call.module) for call in calls],
+            stack=[self._frames(call.frames) for call in calls],
+            duration_ns=[max(call.duration_ns, 0) for call in calls],
+            inplace=[int(call.inplace) for call in calls],
+            meta=self._arguments([_plain_meta(call.meta) for call in calls]),
+        )
+
+    def _module_calls(self, calls: list[ModuleCallRecord]) -> ModuleCallColumns:
+        return ModuleCallColumns(
+            module=[call.module.index for call in calls],
+            number=[call.number for call in calls],
+            parent=[_index(call.parent) for call in calls],
+            first_op=[call.first_op for call in calls],
+            stop_op=[call.stop_op for call in calls],
+            inputs=[call.inputs for call in calls],
+            outputs=[call.outputs for call in calls],
+            method=[self._string(call.method) for call in calls],
+        )
+
+    def _modules(self, modules: list[ModuleRecord]) -> ModuleColumns:
+        return ModuleColumns(
+            address=[clean(module.address) for module in modules],
+            aliases=_names(modules),
+            class_name=[self._string(module.class_name) for module in modules],
+            training=[int(module.training) for module in modules],
+            params=[tuple(module.params) for module in modules],
+            buffers=[tuple(module.buffers) for module in modules],
+            children=[tuple(module.children) for module in modules],
+        )
+
+    def _params(self, params: list[ParamRecord]) -> ParamColumns:
+        return ParamColumns(
+            address=[clean(param.address) for param in params],
+            aliases=_names(params),
+            shape=[self._shape(tuple(param.shape)) for param in params],
+            dtype=[self._dtype(param.dtype) for param in params],
+            device=[self._string(str(param.device)) for param in params],
+            requires_grad=[int(param.requires_grad) for param in params],
+        )
+
+    def _buffers(self, buffers: list[BufferRecord]) -> BufferColumns:
+        return BufferColumns(
+            address=[clean(buffer.address) for buffer in buffers],
+            aliases=_names(buffers),
+            shape=[self._shape(tuple(buffer.shape)) for buffer in buffers],
+            dtype=[self._dtype(buffer.dtype) for buffer in buffers],
+            device=[self._string(str(buffer.device)) for buffer in buffers],
+        )
+
+    def _reads(self, reads: list[ReadRecord]) -> ReadColumns:
+        return ReadColumns(
+            kind=[self._string(read.kind) for read in reads],
+            op=[read.op for read in reads],
+            op_count=[read.op_count for read in reads],
+            value=[self._template.encode(read.value) for read in reads],
+            stack=[self._frames(read.frames) for read in reads],
+        )
+
+    def _gaps(self, gaps: list[GapRecord]) -> GapColumns:
+        return GapColumns(
+            reason=[self._string(gap.reason) for gap in gaps],
+            message=[self._string(gap.message) for gap in gaps],
+            op=[gap.op for gap in gaps],
+            stack=[self._frames(gap.frames) for gap in gaps],
+        )
+
+    def payloads(self, values: Sequence[tuple[PlannedValue, PayloadView]], checksums: list[int]) -> PayloadColumns:
+        """Where each saved value lies."""
+        return PayloadColumns(
+            checksum=checksums,
+            region=[view.region for _, view in values],
+            offset=[view.offset for _, view in values],
+            dtype=[self._string(view.dtype) for _, view in values],
+            device=[self._string(value.device) for value, _ in values],
+            shape=[self._shape(view.shape) for _, view in values],
+            strides=[view.strides for _, view in values],
+        )
+
+    def _arguments(self, column: Sequence[Mapping[str, object] | None]) -> Arguments:
+        encode = self._template.encode
+        return [
+            None if values is None else {clean(name): encode(value) for name, value in values.items()}
+            for values in column
+        ]
+
+    def _optional(self, text: str | None) -> int:
+        return -1 if text is None else self._string(text)
+
+    def _dtype(self, dtype: object) -> int:
+        code = self._dtype_codes.get(dtype)
+        if code is None:
+            code = self._dtype_codes[dtype] = self._string(plain_dtype(dtype))
+        return code
+
+    def _function(self, call: CallRecord) -> int:
+        func = call.func
+        if func is None:
+            kept = None if call.meta is None else call.meta.get(FUNCTION_KEY)
+            return self._string(kept) if isinstance(kept, str) else -1
+        code = self._functions.get(id(func))
+        if code is None:
+            code = self._functions[id(func)] = self._string(qualified_name(func))
+        return code
+
+    def _frames(self, frames: Frames) -> int:
+        codes = self._frame_codes
+        stack: list[int] = []
+        for frame in frames:
+            key = (id(frame[0]), frame[1])  # the records keep the object alive
+            code = codes.get(key) if len(frame) == 2 else None
+            if code is None:
+                file, line, function = located(frame)
+                code = codes[key] = self._frame((self._string(file), line, self._string(function)))
+            stack.append(code)
+        return self._stack(tuple(stack))
+
+
+def located(frame: tuple[CodeType, int] | tuple[str, int, str]) -> tuple[str, int, str]:
+    """File base name, line and function of a frame."""
+    if len(frame) == 3:
+        file, line, function = frame
+        return basename(file), line, function
+    code, offset = frame
+    return basename(code.co_filename.replace("\\", "/")), line_of(code, offset), code.co_name
+
+
+def plain_dtype(dtype: object) -> str:
+    """Name of a dtype without its framework."""
+    text = str(dtype)
+    return text.rpartition(".")[2]
+
+
+def qualified_name(func: Callable[..., object]) -> str:
+    """Module and qualified name of a function, as far as it tells them."""
+    # Builtins, method descriptors, script functions and partials share no type that has these names.
+    owner = getattr(func, "__objclass__", None) or getattr(func, "__self__", None)
+    module = getattr(func, "__module__", None) or (owner.__module__ if isinstance(owner, type) else "")
+    name = cast("str", getattr(func, "__qualname__", None) or type(func).__qualname__)
+    return f"{module}.{name}" if module else name
+
+
+def clean(text: str) -> str:
+    """Text that JSON can hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _index(record: CallRecord | ModuleCallRecord | None) -> int:
+    return -1 if record is None else record.index
+
+
+def _names(records: Sequence[ModuleRecord | ParamRecord | BufferRecord]) -> list[tuple[str, ...]]:
+    return [tuple([clean(name) for name in record.aliases]) for record in records]
+
+
+def _plain_meta(meta: Mapping[str, object] | None) -> Mapping[str, object] | None:
+    """`meta` without what stands in a column of its own."""
+    if meta is None or FUNCTION_KEY not in meta:
+        return meta
+    rest = {name: value for name, value in meta.items() if name != FUNCTION_KEY}
+    return rest or None

@@ -1,0 +1,124 @@
+"""Opening, reading and refusing the files of a bundle."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import stat
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tl_core._errors import ArtifactError
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from tl_core._manifest import FileEntry
+
+MANIFEST_NAME = "manifest.json"
+MAX_MANIFEST_BYTES = 1 << 24
+COPY_AGAIN = "copy the bundle again, or save the trace again"
+_CHUNK = 1 << 20
+# A bundle never holds links, and opening a pipe must not wait for its other end.
+_READ_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+_CODES = {
+    errno.ENOSPC: ("disk_full", "free some space, or save to another disk"),
+    errno.EDQUOT: ("disk_full", "free some space, or save to another disk"),
+    errno.EFBIG: ("file_too_large", "save to a file system that takes larger files, or save fewer values"),
+    errno.EACCES: ("permission_denied", "ask for the right to use that directory, or choose another"),
+    errno.EPERM: ("permission_denied", "ask for the right to use that directory, or choose another"),
+    errno.EROFS: ("permission_denied", "choose a directory that can be written"),
+    errno.ENOENT: ("file_missing", COPY_AGAIN),
+    errno.ELOOP: ("file_foreign", "replace the link by the file that it points to"),
+}
+
+
+@contextmanager
+def refusing(action: str, path: str) -> Generator[None]:
+    """Turn an operating system's refusal of `action` on `path` into an `ArtifactError`."""
+    try:
+        yield
+    except ArtifactError:
+        raise
+    except OSError as error:
+        code, remedy = _CODES.get(error.errno or 0, ("io_failed", "see the cause; then try again"))
+        raise ArtifactError(
+            f"Cannot {action} {path}: {error.strerror or error}.",
+            code=code,
+            remedy=remedy,
+            path=path,
+            errno=error.errno,
+        ) from error
+
+
+def open_file(path: str) -> tuple[int, int]:
+    """Descriptor and size of a regular file of a bundle.
+
+    Raises:
+        ArtifactError: it is missing (`file_missing`), a link or no regular file (`file_foreign`).
+    """
+    with refusing("read", path):
+        descriptor = os.open(path, _READ_FLAGS)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise ArtifactError(
+            f"{path} is not a regular file, and a bundle holds nothing else.",
+            code="file_foreign",
+            remedy=COPY_AGAIN,
+            file=path,
+        )
+    return descriptor, status.st_size
+
+
+def open_entry(directory: str, entry: FileEntry) -> int:
+    """Descriptor of a file that the manifest lists, once its size is what the manifest says."""
+    path = os.path.join(directory, entry.name)
+    descriptor, size = open_file(path)
+    if size != entry.size:
+        os.close(descriptor)
+        cut = size < entry.size
+        raise ArtifactError(
+            f"{path} has {size} bytes, and {entry.size} were saved.",
+            code="file_truncated" if cut else "file_altered",
+            remedy=COPY_AGAIN,
+            file=path,
+            expected=entry.size,
+            found=size,
+        )
+    return descriptor
+
+
+def read_entry(directory: str, entry: FileEntry) -> bytes:
+    """Content of a file that the manifest lists, checked against its digest."""
+    descriptor = open_entry(directory, entry)
+    path = os.path.join(directory, entry.name)
+    with os.fdopen(descriptor, "rb") as file, refusing("read", path):
+        content = file.read(entry.size)
+    check_digest(path, hashlib.sha256(content).hexdigest(), entry.sha256)
+    return content
+
+
+def digest_of(descriptor: int) -> str:
+    """SHA-256 of a whole open file, read in pieces."""
+    digest = hashlib.sha256()
+    position = 0
+    while chunk := os.pread(descriptor, _CHUNK, position):
+        digest.update(chunk)
+        position += len(chunk)
+    return digest.hexdigest()
+
+
+def check_digest(path: str, found: str, expected: str) -> None:
+    """Refuse a file whose bytes are not the ones that were saved."""
+    if found != expected:
+        raise ArtifactError(
+            f"{path} is not what was saved: its SHA-256 is {found[:12]}..., expected {expected[:12]}...",
+            code="file_altered",
+            remedy=COPY_AGAIN,
+            file=path,
+            expected=expected,
+            found=found,
+        )

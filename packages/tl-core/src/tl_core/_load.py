@@ -1,0 +1,234 @@
+"""Reading a bundle back into a trace."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+import msgspec
+
+from tl_core._backend import HostArray, backend
+from tl_core._bundle_columns import Tables
+from tl_core._bundle_decode import decode_payloads, decode_records, payload_getter
+from tl_core._bundle_file import (
+    COPY_AGAIN,
+    MANIFEST_NAME,
+    MAX_MANIFEST_BYTES,
+    check_digest,
+    digest_of,
+    open_entry,
+    open_file,
+    read_entry,
+    refusing,
+)
+from tl_core._bundle_template import StructValue, TemplateDecoder
+from tl_core._errors import ArtifactError, TorchLensError
+from tl_core._manifest import (
+    FORMAT,
+    FORMAT_VERSION,
+    FileEntry,
+    Manifest,
+    ManifestDamagedError,
+    decode_manifest,
+    decode_manifest_head,
+)
+from tl_core._payload import LazyPayload, PayloadFile
+from tl_core._record import Opaque
+from tl_core._safetensors import HeaderError, decode_header, header_length
+from tl_core._trace import Trace, TraceInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def load(path: str | os.PathLike[str], *, lazy: bool = True, map_location: str | None = None) -> Trace:
+    """Read a bundle that `Trace.save` wrote.
+
+    Args:
+        path: the bundle, a directory.
+        lazy: leave the saved values on disk until each is asked for; False reads and checks all of them now.
+        map_location: device for all saved values, such as `"cpu"`; None puts each where it was.
+
+    Returns:
+        The trace, with the same labels as when it was saved.
+
+    Raises:
+        ArtifactError: no bundle, a foreign or newer one, or one that is cut or changed; the message names the file.
+
+    Example:
+        >>> import torch, tl_torch as tl
+        >>> run = tl.trace(torch.nn.Linear(4, 2), torch.ones(3, 4))
+        >>> path = run.save(tmp_path / "linear.tlspec")
+        >>> tl.load(path).ops[1].out.shape
+        torch.Size([3, 2])
+    """
+    directory = os.fspath(path)
+    text = _read_manifest(directory)
+    try:
+        return _load(directory, text, lazy=lazy, map_location=map_location)
+    except ArtifactError as error:
+        if error.code not in {"file_missing", "file_altered", "file_truncated"}:
+            raise
+        newer = _read_manifest(directory)
+        if newer == text:
+            raise
+    return _load(directory, newer, lazy=lazy, map_location=map_location)  # it was replaced meanwhile
+
+
+def _load(directory: str, text: bytes, *, lazy: bool, map_location: str | None) -> Trace:
+    manifest = _understand(os.path.join(directory, MANIFEST_NAME), text)
+    tables_entry = manifest.file("tables")
+    if tables_entry is None:
+        raise _damaged(os.path.join(directory, MANIFEST_NAME), "it lists no tables")
+    content = read_entry(directory, tables_entry)
+    payload_entry = manifest.file("payloads")
+    tables_path = os.path.join(directory, tables_entry.name)
+    try:
+        tables = msgspec.json.decode(content, type=Tables)
+        file = None
+        if payload_entry is not None:
+            file = _open_payloads(directory, payload_entry, tables.payloads.checksum, whole=not lazy)
+        lazily = decode_payloads(tables, file, manifest.backend, map_location)
+        _check_devices(lazily, manifest.backend)
+        payloads: Sequence[object] = lazily if lazy else [payload.materialize() for payload in lazily]
+        records = decode_records(tables, payloads)
+        decoder = TemplateDecoder(records.ops, records.params, payload_getter(payloads))
+        trace = Trace(records, _decode_info(tables, decoder))
+        trace.annotations.update({name: decoder.decode(value) for name, value in tables.annotations.items()})
+    except TorchLensError:
+        raise
+    except (ValueError, IndexError, TypeError, RecursionError, OverflowError, AssertionError) as error:
+        raise _damaged(tables_path, str(error) or type(error).__name__) from error
+    return trace
+
+
+def _read_manifest(directory: str) -> bytes:
+    path = os.path.join(directory, MANIFEST_NAME)
+    if not os.path.isdir(directory):
+        if os.path.lexists(directory):
+            raise _foreign(directory, "is no directory")
+        raise ArtifactError(
+            f"There is no bundle {directory}.",
+            code="manifest_missing",
+            remedy="check the path; trace.save(path) makes a bundle",
+            path=directory,
+        )
+    try:
+        descriptor, size = open_file(path)
+    except ArtifactError as error:
+        if error.code != "file_missing":
+            raise
+        raise ArtifactError(
+            f"{directory} has no {MANIFEST_NAME}: it is no bundle, or a part of one.",
+            code="manifest_missing",
+            remedy=COPY_AGAIN,
+            file=path,
+        ) from None
+    with os.fdopen(descriptor, "rb") as file, refusing("read", path):
+        if size > MAX_MANIFEST_BYTES:
+            raise _foreign(path, f"has {size} bytes, too many for a manifest")
+        return file.read(MAX_MANIFEST_BYTES)
+
+
+def _understand(path: str, text: bytes) -> Manifest:
+    """Tell a foreign manifest from a newer one, from a damaged one, from a good one."""
+    try:
+        head = decode_manifest_head(text)
+        if head.format != FORMAT:
+            if head.tlspec_version is not None:
+                raise _foreign(path, f"is of the older format {head.tlspec_version}, which holds pickled objects")
+            raise _foreign(path, "belongs to something else")
+        if head.format_version > FORMAT_VERSION:
+            writer = ", ".join(f"{name} {version}" for name, version in head.packages.items())
+            raise ArtifactError(
+                f"{path} is of format {head.format_version}, and this tl-core reads up to {FORMAT_VERSION} "
+                f"(written by {writer or 'a newer release'}).",
+                code="bundle_newer",
+                remedy="pip install -U tl-core",
+                file=path,
+                expected=FORMAT_VERSION,
+                found=head.format_version,
+            )
+        return decode_manifest(text)
+    except ManifestDamagedError as error:
+        raise _damaged(path, str(error), "manifest_unreadable") from None
+
+
+def _foreign(path: str, what: str) -> ArtifactError:
+    return ArtifactError(
+        f"{path} {what}, so it cannot be loaded.",
+        code="bundle_foreign",
+        remedy="trace the model again and save it with trace.save(path)",
+        path=path,
+    )
+
+
+def _damaged(path: str, what: str, code: str = "tables_unreadable") -> ArtifactError:
+    return ArtifactError(f"{path} cannot be read: {what}.", code=code, remedy=COPY_AGAIN, file=path)
+
+
+def _open_payloads(directory: str, entry: FileEntry, checksums: list[int], *, whole: bool) -> PayloadFile:
+    """Open the saved values and check their header; with `whole`, every byte."""
+    path = os.path.join(directory, entry.name)
+    descriptor = open_entry(directory, entry)
+    file = PayloadFile(path, descriptor)
+    with refusing("read", path):
+        try:
+            length = header_length(os.pread(descriptor, 8, 0), entry.size)
+            header = os.pread(descriptor, length, 0)
+            check_digest(path, hashlib.sha256(header).hexdigest(), entry.header_sha256 or "")
+            if whole:
+                check_digest(path, digest_of(descriptor), entry.sha256)
+            file.list_regions(length, decode_header(header, entry.size), checksums)
+        except HeaderError as error:
+            raise _damaged(path, str(error), "file_altered") from None
+    return file
+
+
+def _check_devices(payloads: Sequence[LazyPayload], backend_name: str) -> None:
+    """Refuse now, rather than at the first value, when a device is not there."""
+    for device in {payload.device for payload in payloads} - {"cpu"}:
+        probe = HostArray(dtype="float32", shape=(0,), data=memoryview(b""))
+        try:
+            backend(backend_name).from_host(probe, device)
+        except (RuntimeError, ValueError, AssertionError) as error:  # what frameworks raise for a device
+            if isinstance(error, TorchLensError):
+                raise
+            raise ArtifactError(
+                f"The saved values belong on {device!r}, which is not there: {str(error).splitlines()[0]}",
+                code="device_unavailable",
+                remedy="tl.load(path, map_location='cpu')",
+                device=device,
+            ) from error
+
+
+def _decode_info(tables: Tables, decoder: TemplateDecoder) -> TraceInfo:
+    """Facts about the run; a field that this release does not know is left out."""
+    facts: dict[str, Any] = {"loaded": True, "groups": _groups(tables)}
+    hints = get_type_hints(TraceInfo)
+    for field in fields(TraceInfo):
+        if field.name not in facts and field.name in tables.info:
+            value = decoder.decode(tables.info[field.name])
+            facts[field.name] = value if hints[field.name] is object else _typed(value, hints[field.name])
+    return TraceInfo(**facts)
+
+
+def _typed(value: object, hint: Any) -> object:
+    """Value of a field, checked against its type; a dataclass was stored by its fields."""
+    if not isinstance(value, StructValue):
+        return msgspec.convert(value, hint)
+    known = get_type_hints(hint)
+    plain = {
+        name: _typed(part, known[name])
+        for name, part in value.fields.items()
+        if name in known and not isinstance(part, Opaque)
+    }
+    return hint(**plain)
+
+
+def _groups(tables: Tables) -> tuple[tuple[int, int], ...] | None:
+    if tables.layer is None or tables.layer_pass is None:
+        return None
+    return tuple(zip(tables.layer, tables.layer_pass, strict=True))
