@@ -25,6 +25,7 @@ from tl_core._errors import BackendCapabilityConformanceError as BackendCapabili
 from tl_core._errors import MissingDependencyError as MissingDependencyError
 from tl_core._errors import TorchLensWarning as TorchLensWarning
 from tl_core._errors import ScalarEscapeWarning as ScalarEscapeWarning
+from tl_core._load import load as load
 from tl_core._options import CaptureOptions as CaptureOptions
 from tl_core._payload import DeferredPayload as DeferredPayload
 from tl_core._record import AliasRead as AliasRead
@@ -123,7 +124,8 @@ __all__ = [
     "ReadKind",
     "ReadRecord",
     "Records",
-    # saved values
+    # saved values and bundles
+    "load",
     "DeferredPayload",
     # options
     "CaptureOptions",

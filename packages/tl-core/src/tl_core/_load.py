@@ -58,11 +58,16 @@ def load(path: str | os.PathLike[str], *, lazy: bool = True, map_location: str |
         ArtifactError: no bundle, a foreign or newer one, or one that is cut or changed; the message names the file.
 
     Example:
-        >>> import torch, tl_torch as tl
-        >>> run = tl.trace(torch.nn.Linear(4, 2), torch.ones(3, 4))
-        >>> path = run.save(tmp_path / "linear.tlspec")
-        >>> tl.load(path).ops[1].out.shape
+        >>> import tempfile, torch
+        >>> import tl_torch as tl
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = tl.trace(torch.nn.Linear(4, 2), torch.ones(3, 4)).save(f"{folder.name}/linear.tlspec")
+        >>> run = load(path)
+        >>> run["linear_1_1"].ops[0].payload.location
+        'disk'
+        >>> run["linear_1_1"].ops[0].out.shape
         torch.Size([3, 2])
+        >>> folder.cleanup()
     """
     directory = os.fspath(path)
     text = _read_manifest(directory)

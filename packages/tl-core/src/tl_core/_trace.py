@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, final
 
 from tl_core._accessor import BufferAccessor, LayerAccessor, ModuleAccessor, OpAccessor, ParamAccessor
+from tl_core._bundle_save import save
 from tl_core._extension import extension
 from tl_core._find import find
 from tl_core._graph import Graph
@@ -16,6 +17,8 @@ from tl_core._state import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from os import PathLike
+    from pathlib import Path
     from typing import SupportsIndex
 
     from tl_core._cost import TraceCost
@@ -197,6 +200,37 @@ class Trace:
     def cost(self) -> TraceCost:
         """Work, memory and time of the run."""
         return self._state.cost
+
+    def save(self, path: str | PathLike[str], level: str = "portable", overwrite: bool = False) -> Path:
+        """Write the trace to a bundle, a directory that `load` reads back with the same labels.
+
+        Args:
+            path: the bundle, by custom `*.tlspec`; its parent directory exists.
+            level: `"portable"` with the saved values, `"audit"` without.
+            overwrite: replace a bundle that is there; a crash or a full disk leaves the old one as it was.
+
+        Returns:
+            The path.
+
+        Raises:
+            ArtifactError: the bundle cannot be written there, or holds what no bundle can hold.
+
+        Example:
+            >>> import tempfile, torch
+            >>> import tl_torch as tl
+            >>> run = tl.trace(torch.nn.Linear(4, 2), torch.ones(3, 4))
+            >>> folder = tempfile.TemporaryDirectory()
+            >>> path = run.save(f"{folder.name}/linear.tlspec")
+            >>> sorted(file.name for file in path.iterdir())
+            ['manifest.json', 'payloads.safetensors', 'tables.json']
+            >>> folder.cleanup()
+        """
+        grouping, labels = self._state.grouping, self._state.labels.ops()
+        groups = tuple(zip(grouping.layer_of, grouping.pass_of, strict=True))
+        info = replace(self._info, groups=groups)
+        return save(
+            self._records, info, path, level=level, overwrite=overwrite, labels=labels, annotations=self.annotations
+        )
 
     def draw(self, *args: object, **options: object) -> object:
         """Draw the graph; see `tl_viz.draw` for the options.
