@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, final
 
 from tl_core._context import call_label
@@ -82,14 +83,15 @@ def op_frame(trace: Trace, columns: Sequence[str] | str | None = None) -> pd.Dat
 class _Table:
     """What the columns are read from; shared parts are made once."""
 
-    __slots__ = ("_costs", "_labels", "_layer_labels", "records", "state")
+    __slots__ = ("_costs", "_labels", "_layer_labels", "_singles", "records", "state")
 
     def __init__(self, state: State) -> None:
         self.state = state
         self.records: Records = state.records
         self._labels: list[str] | None = None
         self._layer_labels: list[str] | None = None
-        self._costs: list[tuple[int | None, int | None] | None] | None = None
+        self._singles: dict[int, tuple[str]] = {}
+        self._costs: tuple[list[int | None], list[int | None]] | None = None
 
     @property
     def ops(self) -> list[OpRecord]:
@@ -111,33 +113,43 @@ class _Table:
         return self._layer_labels
 
     @property
-    def costs(self) -> list[tuple[int | None, int | None] | None]:
+    def costs(self) -> tuple[list[int | None], list[int | None]]:
         """FLOPs and MACs of each op; all None where the backend is not installed."""
         if self._costs is None:
             self._costs = self._read_costs()
         return self._costs
 
-    def _read_costs(self) -> list[tuple[int | None, int | None] | None]:
+    def _read_costs(self) -> tuple[list[int | None], list[int | None]]:
+        count = len(self.ops)
         try:
             calls = self.state.cost.calls
         except (BackendUnsupportedError, MissingDependencyError):
-            return [None] * len(self.ops)
-        found: list[tuple[int | None, int | None] | None] = []
+            return [None] * count, [None] * count
+        flops: list[int | None] = [0] * count
+        macs: list[int | None] = [0] * count
         last = -1
-        for op in self.ops:
+        for at, op in enumerate(self.ops):
             call = op.call
-            if call is None or call.index == last:
-                found.append((0, 0))
-            else:
+            if call is not None and call.index != last:
                 last = call.index
                 cost = calls[last]
-                found.append(None if cost is None else (cost.flops, cost.macs))
-        return found
+                flops[at] = None if cost is None else cost.flops
+                macs[at] = None if cost is None else cost.macs
+        return flops, macs
 
-    def named(self, rows: Sequence[Sequence[int]]) -> ColumnValues:
-        """Tuples of labels for lists of op indices."""
-        labels = self.labels
-        return [tuple([labels[index] for index in row]) for row in rows]
+    def named(self, starts: Sequence[int], targets: Sequence[int]) -> ColumnValues:
+        """Tuples of labels for compressed rows of op indices; rows of one label share their tuple."""
+        names = [self._single(index) for index in targets]
+        return [
+            names[left] if right - left == 1 else tuple([name for (name,) in names[left:right]])
+            for left, right in pairwise(starts)
+        ]
+
+    def _single(self, index: int) -> tuple[str]:
+        found = self._singles.get(index)
+        if found is None:
+            found = self._singles[index] = (self.labels[index],)
+        return found
 
 
 def _per_op(read: Callable[[OpRecord], object]) -> Callable[[_Table], ColumnValues]:
@@ -172,6 +184,16 @@ def _modules(table: _Table) -> ColumnValues:
     return [stack(op.module) for op in table.ops]
 
 
+def _parents(table: _Table) -> ColumnValues:
+    edges = table.state.edges
+    return table.named(edges.parent_starts.tolist(), edges.parent_targets.tolist())
+
+
+def _children(table: _Table) -> ColumnValues:
+    edges = table.state.edges
+    return table.named(edges.child_starts.tolist(), edges.child_targets.tolist())
+
+
 def _param_names(table: _Table) -> ColumnValues:
     names = [param.address for param in table.records.params]
     return [() if op.call is None else tuple([names[index] for index in op.call.params]) for op in table.ops]
@@ -181,14 +203,6 @@ def _num_passes(table: _Table) -> ColumnValues:
     grouping = table.state.grouping
     sizes = [grouping.size(layer) for layer in range(grouping.count)]
     return [sizes[layer] for layer in grouping.layer_of]
-
-
-def _flops(table: _Table) -> ColumnValues:
-    return [None if cost is None else cost[0] for cost in table.costs]
-
-
-def _macs(table: _Table) -> ColumnValues:
-    return [None if cost is None else cost[1] for cost in table.costs]
 
 
 def _duration(table: _Table) -> ColumnValues:
@@ -256,11 +270,11 @@ COLUMNS: Mapping[str, Callable[[_Table], ColumnValues]] = {
     "dtype": _per_op(lambda op: plain_dtype(op.dtype)),
     "device": _per_op(lambda op: str(op.device)),
     "size_bytes": _per_op(lambda op: tensor_bytes(op.shape, op.dtype)),
-    "parents": lambda table: table.named([op.parents for op in table.ops]),
-    "children": lambda table: table.named(table.state.edges.child_lists()),
+    "parents": _parents,
+    "children": _children,
     "params": _param_names,
-    "flops": _flops,
-    "macs": _macs,
+    "flops": lambda table: list(table.costs[0]),
+    "macs": lambda table: list(table.costs[1]),
     "duration_ns": _duration,
     "is_inplace": _per_op(lambda op: op.call is not None and op.call.inplace),
     "requires_grad": _per_op(lambda op: op.requires_grad),
