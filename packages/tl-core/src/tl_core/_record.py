@@ -2,6 +2,9 @@
 
 Records refer to each other downwards only (an op to its call, a call's arguments to earlier ops), so a dropped trace
 is freed at once. `index` is the position in the list of its kind in `Records`.
+
+They are structs outside the garbage collector: a run makes tens of thousands of them and no cycle among them, and
+tracking them made every third trace of a loop pay for a full collection.
 """
 
 from __future__ import annotations
@@ -9,6 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import Literal, final
+
+from msgspec import Struct, field
 
 OpKind = Literal["input", "buffer", "constant", "op", "output"]
 
@@ -18,184 +23,148 @@ file base name, line and function name on a loaded trace."""
 
 
 @final
-class ParamRecord:
+class ParamRecord(Struct, gc=False, eq=False):
     """One parameter tensor; tied parameters are one record with several addresses."""
 
-    __slots__ = ("address", "aliases", "device", "dtype", "index", "reference", "requires_grad", "shape")
-
-    def __init__(
-        self, index: int, address: str, shape: tuple[int, ...], dtype: str, device: str, requires_grad: bool,
-        reference: Callable[[], object] | None,
-    ) -> None:
-        self.index = index
-        self.address = address
-        self.aliases: list[str] = []
-        """Further addresses of the same tensor (tied weights)."""
-        self.shape = shape
-        self.dtype = dtype
-        self.device = device
-        self.requires_grad = requires_grad
-        self.reference = reference
-        """Weak reference to the live parameter; None on a loaded trace."""
+    index: int
+    address: str
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    requires_grad: bool
+    reference: Callable[[], object] | None
+    """Weak reference to the live parameter; None on a loaded trace."""
+    aliases: list[str] = field(default_factory=list)
+    """Further addresses of the same tensor (tied weights)."""
 
 
 @final
-class BufferRecord:
+class BufferRecord(Struct, gc=False, eq=False):
     """One registered buffer of a module."""
 
-    __slots__ = ("address", "aliases", "device", "dtype", "index", "reference", "shape")
-
-    def __init__(
-        self, index: int, address: str, shape: tuple[int, ...], dtype: str, device: str,
-        reference: Callable[[], object] | None,
-    ) -> None:
-        self.index = index
-        self.address = address
-        self.aliases: list[str] = []
-        self.shape = shape
-        self.dtype = dtype
-        self.device = device
-        self.reference = reference
+    index: int
+    address: str
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    reference: Callable[[], object] | None
+    aliases: list[str] = field(default_factory=list)
 
 
 @final
-class ModuleRecord:
+class ModuleRecord(Struct, gc=False, eq=False):
     """One module object of the model, whether it was called or not; a shared module has several addresses."""
 
-    __slots__ = ("address", "aliases", "buffers", "children", "class_name", "index", "params", "training")
-
-    def __init__(self, index: int, address: str, class_name: str, training: bool) -> None:
-        self.index = index
-        self.address = address
-        """Dotted path from the root; the root is the empty string."""
-        self.aliases: list[str] = []
-        self.class_name = class_name
-        self.training = training
-        self.params: list[int] = []
-        """Indices of the parameters that the module owns directly."""
-        self.buffers: list[int] = []
-        self.children: list[int] = []
-        """Indices of the modules registered directly on this one."""
+    index: int
+    address: str
+    """Dotted path from the root; the root is the empty string."""
+    class_name: str
+    training: bool
+    aliases: list[str] = field(default_factory=list)
+    params: list[int] = field(default_factory=list)
+    """Indices of the parameters that the module owns directly."""
+    buffers: list[int] = field(default_factory=list)
+    children: list[int] = field(default_factory=list)
+    """Indices of the modules registered directly on this one."""
 
 
 @final
-class ModuleCallRecord:
+class ModuleCallRecord(Struct, gc=False, eq=False):
     """One call of a module (or of one of its methods)."""
 
-    __slots__ = ("first_op", "index", "inputs", "method", "module", "number", "outputs", "parent", "stop_op")
+    index: int
+    module: ModuleRecord
+    number: int
+    """1-based pass of this module."""
+    parent: ModuleCallRecord | None
+    first_op: int
+    """Index of the first op recorded inside the call."""
+    method: str
+    stop_op: int = 0
+    """One past the index of the last op recorded inside the call."""
+    inputs: tuple[int, ...] = ()
+    """Ops whose values entered as tensor arguments."""
+    outputs: tuple[int, ...] = ()
+    """Ops whose values the caller received."""
 
-    def __init__(
-        self, index: int, module: ModuleRecord, number: int, parent: ModuleCallRecord | None, first_op: int, method: str
-    ) -> None:
-        self.index = index
-        self.module = module
-        self.number = number
-        """1-based pass of this module."""
-        self.parent = parent
-        self.first_op = first_op
-        """Index of the first op recorded inside the call."""
-        self.stop_op = first_op
-        """One past the index of the last op recorded inside the call."""
-        self.inputs: tuple[int, ...] = ()
-        """Ops whose values entered as tensor arguments."""
-        self.outputs: tuple[int, ...] = ()
-        """Ops whose values the caller received."""
-        self.method = method
+    def __repr__(self) -> str:
+        return f"<call {self.number} of module {self.module.address!r}>"
 
 
 @final
-class CallRecord:
+class CallRecord(Struct, gc=False, eq=False):
     """One call of a framework function."""
 
-    __slots__ = (
-        "args", "duration_ns", "frames", "func", "inplace", "index", "kernel", "kwargs", "meta", "module", "name",
-        "params",
-    )
+    index: int
+    name: str
+    """The function as people know it (`relu`, `linear`, `add_`)."""
+    kernel: str
+    """The function that ran, where that is another name; else the same string."""
+    func: Callable[..., object] | None
+    """The callable itself, for replay; None on a loaded trace."""
+    args: Sequence[object]
+    """Positional arguments; each tensor is replaced by its `OpRecord`, `ParamRecord` or `AliasRead`."""
+    kwargs: Mapping[str, object] | None
+    params: tuple[int, ...]
+    """Indices of the parameters read."""
+    module: ModuleCallRecord | None
+    frames: Frames
+    duration_ns: int
+    inplace: bool
+    meta: dict[str, object] | None = None
+    """Rare facts, such as `transform_kind`."""
 
-    def __init__(
-        self, index: int, name: str, kernel: str, func: Callable[..., object] | None, args: Sequence[object],
-        kwargs: Mapping[str, object] | None, params: tuple[int, ...], module: ModuleCallRecord | None,
-        frames: Frames, duration_ns: int, inplace: bool,
-    ) -> None:
-        self.index = index
-        self.name = name
-        """The function as people know it (`relu`, `linear`, `add_`)."""
-        self.kernel = kernel
-        """The function that ran, where that is another name; else the same string."""
-        self.func = func
-        """The callable itself, for replay; None on a loaded trace."""
-        self.args = args
-        """Positional arguments; each tensor is replaced by its `OpRecord`, `ParamRecord` or `AliasRead`."""
-        self.kwargs = kwargs
-        self.params = params
-        """Indices of the parameters read."""
-        self.module = module
-        self.frames = frames
-        self.duration_ns = duration_ns
-        self.inplace = inplace
-        self.meta: dict[str, object] | None = None
-        """Rare facts, such as `transform_kind`."""
+    def __repr__(self) -> str:
+        return f"<call {self.index}: {self.name}>"
 
 
 @final
-class OpRecord:
+class OpRecord(Struct, gc=False, eq=False):
     """One tensor: an output of a call, or a source (input, buffer, constant), or an output of the model."""
 
-    __slots__ = (
-        "address", "call", "device", "dtype", "grad_fn", "index", "kind", "module", "parents", "payload", "position",
-        "requires_grad", "shape",
-    )
+    index: int
+    kind: OpKind
+    call: CallRecord | None
+    """The call that produced it; None for sources and outputs."""
+    position: int
+    """Which output of the call it is, counting tensors from 0."""
+    parents: tuple[int, ...]
+    """Indices of the ops whose values it was computed from, in argument order, each once."""
+    shape: tuple[int, ...]
+    dtype: object
+    """The framework's dtype object during capture (its `str` ends in the plain name), a plain name after loading."""
+    device: object
+    requires_grad: bool
+    grad_fn: str | None
+    """Class name of the autograd node, or None."""
+    payload: object
+    """The saved value: a framework tensor, a lazy payload, or None."""
+    address: str
+    """Where a source or output lives: `x`, `bn.running_mean`, `global:TABLE`, `[0].logits`; else empty."""
+    module: ModuleCallRecord | None
+    """The innermost module call in which it appeared."""
 
-    def __init__(
-        self, index: int, kind: OpKind, call: CallRecord | None, position: int, parents: tuple[int, ...],
-        shape: tuple[int, ...], dtype: object, device: object, requires_grad: bool, grad_fn: str | None,
-        payload: object, address: str, module: ModuleCallRecord | None,
-    ) -> None:
-        self.index = index
-        self.kind: OpKind = kind
-        self.call = call
-        """The call that produced it; None for sources and outputs."""
-        self.position = position
-        """Which output of the call it is, counting tensors from 0."""
-        self.parents = parents
-        """Indices of the ops whose values it was computed from, in argument order, each once."""
-        self.shape = shape
-        self.dtype = dtype
-        """The framework's dtype object during capture (its `str` ends in the plain name), a plain name after loading."""
-        self.device = device
-        self.requires_grad = requires_grad
-        self.grad_fn = grad_fn
-        """Class name of the autograd node, or None."""
-        self.payload = payload
-        """The saved value: a framework tensor, a lazy payload, or None."""
-        self.address = address
-        """Where a source or output lives: `x`, `bn.running_mean`, `global:TABLE`, `[0].logits`; else empty."""
-        self.module = module
-        """The innermost module call in which it appeared."""
+    def __repr__(self) -> str:
+        what = self.address if self.call is None else self.call.name
+        return f"<{self.kind} {self.index}: {what} {self.shape}>"
 
 
 @final
-class AliasRead:
+class AliasRead(Struct, gc=False, eq=False):
     """A tensor argument whose memory was written through other tensors since it was made."""
 
-    __slots__ = ("base", "value", "writers")
-
-    def __init__(self, base: OpRecord | ParamRecord, writers: tuple[OpRecord, ...], value: object) -> None:
-        self.base = base
-        self.writers = writers
-        """The ops whose writes the argument holds, oldest first."""
-        self.value = value
-        """Snapshot of the argument as it was read, where payloads are kept."""
+    base: OpRecord | ParamRecord
+    writers: tuple[OpRecord, ...]
+    """The ops whose writes the argument holds, oldest first."""
+    value: object
+    """Snapshot of the argument as it was read, where payloads are kept."""
 
 
 @final
-class Opaque:
+class Opaque(Struct, gc=False, eq=False):
     """An argument that is neither a tensor nor a plain value; only its type is kept."""
 
-    __slots__ = ("type_name",)
-
-    def __init__(self, type_name: str) -> None:
-        self.type_name = type_name
+    type_name: str
 
     def __repr__(self) -> str:
         return f"<{self.type_name}>"
@@ -205,34 +174,28 @@ ReadKind = Literal["bool", "item", "int", "float", "complex", "index", "list", "
 
 
 @final
-class ReadRecord:
+class ReadRecord(Struct, gc=False, eq=False):
     """A tensor value that became a Python object inside the run: `if t:`, `t.item()`, `t.tolist()`."""
 
-    __slots__ = ("frames", "kind", "op", "op_count", "value")
-
-    def __init__(self, kind: ReadKind, op: int, op_count: int, value: object, frames: Frames) -> None:
-        self.kind: ReadKind = kind
-        self.op = op
-        """Index of the op that was read, or -1 when the tensor was a parameter."""
-        self.op_count = op_count
-        """How many ops were recorded when it happened."""
-        self.value = value
-        """The Python scalar, where it is one."""
-        self.frames = frames
+    kind: ReadKind
+    op: int
+    """Index of the op that was read, or -1 when the tensor was a parameter."""
+    op_count: int
+    """How many ops were recorded when it happened."""
+    value: object
+    """The Python scalar, where it is one."""
+    frames: Frames
 
 
 @final
-class GapRecord:
+class GapRecord(Struct, gc=False, eq=False):
     """Something that happened unseen: the honest remainder of a capture."""
 
-    __slots__ = ("frames", "message", "op", "reason")
-
-    def __init__(self, reason: str, message: str, op: int, frames: Frames) -> None:
-        self.reason = reason
-        self.message = message
-        self.op = op
-        """Index of the op at which it was noticed, or -1."""
-        self.frames = frames
+    reason: str
+    message: str
+    op: int
+    """Index of the op at which it was noticed, or -1."""
+    frames: Frames
 
 
 @final

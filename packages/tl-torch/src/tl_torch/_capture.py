@@ -170,7 +170,7 @@ class Recorder(TorchFunctionMode):
                 memory = self._new_memory(output, record, info)
             if self._save_all or (self._save_some and self._policy.wants(record)):
                 record.payload = self._keeper.keep(output, memory)
-            ledger_known[id(output)] = (weakref.ref(output), record, version_of(output), memory)
+            ledger_known[id(output)] = Entry(weakref.ref(output), record, version_of(output), memory)
             position += 1
         if info.write_rule != "none" or (kwargs and "out" in kwargs):
             self._log_writes(call.index, info, args, kwargs, versions, outputs)
@@ -187,11 +187,11 @@ class Recorder(TorchFunctionMode):
     def _read(self, tensor: torch.Tensor) -> object:
         """What an argument is in the record; notes it as a parent of the call under way."""
         entry = self._known.get(id(tensor))
-        if entry is None or entry[0]() is not tensor:
+        if entry is None or entry.reference() is not tensor:
             entry = self._adopt(tensor)
-        record = entry[1]
-        memory = entry[3]
-        if memory.writes or version_of(tensor) != entry[2]:
+        record = entry.record
+        memory = entry.memory
+        if memory.writes is not None or version_of(tensor) != entry.version:
             return self._read_written(tensor, entry)
         if type(record) is OpRecord:
             self._parents.append(record.index)
@@ -200,14 +200,14 @@ class Recorder(TorchFunctionMode):
         return record
 
     def _read_written(self, tensor: torch.Tensor, entry: Entry) -> object:
-        record, memory = entry[1], entry[3]
+        record, memory = entry.record, entry.memory
         version = version_of(tensor)
-        if version not in (entry[2], memory.version):
+        if version not in (entry.version, memory.version):
             self._unseen_write(record, memory, version)
         is_op = type(record) is OpRecord
         after = record.index if is_op else -1
         writes = memory.writes
-        if writes and writes[-1].record.index > after:
+        if writes is not None and writes[-1].record.index > after:
             region = Region(tensor)
             writers, old = last_writers(region, writes, after)
             if writers:
@@ -246,13 +246,13 @@ class Recorder(TorchFunctionMode):
         """Parents of an output of a call that read aliased memory; a view depends on the part that it shows."""
         merged = list(self._parents)
         for aliased in reversed(self._aliases):
-            record = aliased.entry[1]
+            record = aliased.entry.record
             writers: Sequence[OpRecord] = aliased.read.writers
             old = True
-            is_view = info.write_rule == "none" and memory is not None and memory is aliased.entry[3]
+            is_view = info.write_rule == "none" and memory is not None and memory is aliased.entry.memory
             region = Region(output) if is_view else aliased.region
             after = record.index if isinstance(record, OpRecord) else -1
-            writers, old = last_writers(region, aliased.entry[3].writes, after)
+            writers, old = last_writers(region, aliased.entry.memory.writes or (), after)
             made = [record.index] if old and isinstance(record, OpRecord) else []
             made.extend(writer.index for writer in writers)
             merged[aliased.position : aliased.position] = made
@@ -320,7 +320,7 @@ class Recorder(TorchFunctionMode):
             if info.name not in _REDIRECTING:
                 self._known_version(args[0])
             return
-        first = self._known[id(outputs[0])][1]
+        first = self._known[id(outputs[0])].record
         if info.write_rule == "first":
             written = [tensor for _, tensor in tensors_in(args[0])] if args else []
         elif versions is not None:
@@ -333,12 +333,16 @@ class Recorder(TorchFunctionMode):
             entry = self.ledger.find(tensor)
             if entry is None:
                 continue
-            own = entry[1]
+            own = entry.record
             made_here = isinstance(own, OpRecord) and own.call is not None and own.call.index == call
             record = own if made_here else first
-            memory = entry[3]
+            memory = entry.memory
             memory.version = version_of(tensor)
-            memory.writes.append(Write(cast("OpRecord", record), Region(tensor)))
+            write = Write(cast("OpRecord", record), Region(tensor))
+            if memory.writes is None:
+                memory.writes = [write]
+            else:
+                memory.writes.append(write)
 
     def _moved(
         self,
@@ -361,7 +365,7 @@ class Recorder(TorchFunctionMode):
     def _known_version(self, tensor: torch.Tensor) -> None:
         entry = self.ledger.find(tensor)
         if entry is not None:
-            entry[3].version = version_of(tensor)
+            entry.memory.version = version_of(tensor)
 
     # ---------------------------------------------------------------- sources
 
@@ -415,12 +419,12 @@ class Recorder(TorchFunctionMode):
         entry = self.ledger.find(tensor) or self._adopt(tensor)
         self._parents, self._params, self._aliases = [], [], []
         self._read(tensor)
-        parents = tuple(self._parents_of(tensor, entry[3], _NO_WRITE)) if self._aliases else tuple(self._parents)
+        parents = tuple(self._parents_of(tensor, entry.memory, _NO_WRITE)) if self._aliases else tuple(self._parents)
         record = self.builder.source(
             "output", address, tuple(tensor.shape), tensor.dtype, tensor.device, tensor.requires_grad, None, parents
         )
         if self._save_all or (self._save_some and self._policy.wants(record)):
-            record.payload = self._keeper.keep(tensor, entry[3])
+            record.payload = self._keeper.keep(tensor, entry.memory)
         return record
 
     # ---------------------------------------------------------------- reads of values
@@ -434,7 +438,7 @@ class Recorder(TorchFunctionMode):
         if info.role == "expose":
             entry = self.ledger.find(args[0])
             if entry is not None:
-                entry[3].shared = True
+                entry.memory.shared = True
         result = func(*args, **kwargs) if kwargs else func(*args)
         kind = info.read_kind
         assert kind is not None
@@ -480,8 +484,8 @@ class Recorder(TorchFunctionMode):
         found: dict[int, None] = {}
         for _, tensor in tensors_in(value):
             entry = self.ledger.find(tensor)
-            if entry is not None and type(entry[1]) is OpRecord:
-                found[entry[1].index] = None
+            if entry is not None and type(entry.record) is OpRecord:
+                found[entry.record.index] = None
         return tuple(found)
 
     def returned(self, value: Any, call: Any) -> tuple[int, ...]:
@@ -490,13 +494,13 @@ class Recorder(TorchFunctionMode):
             return self.ops_in(value)
         for _, tensor in tensors_in(value):
             entry = self.ledger.find(tensor)
-            if entry is None or type(entry[1]) is not OpRecord:
+            if entry is None or type(entry.record) is not OpRecord:
                 continue
-            record = entry[1]
+            record = entry.record
             if not self._policy.at_exit(record, call, record.payload is not None):
                 record.payload = None
             elif record.payload is None:
-                record.payload = self._keeper.keep(tensor, entry[3])
+                record.payload = self._keeper.keep(tensor, entry.memory)
         return self.ops_in(value)
 
 

@@ -6,30 +6,39 @@ import weakref
 from typing import final
 
 import torch
+from msgspec import Struct
 
 from tl_core import OpRecord, ParamRecord
 from tl_torch._torch_private import pin_storage_key, storage_key, unpin_storage_key, version_of
 from tl_torch._writes import Write
 
-Entry = tuple["weakref.ref[torch.Tensor]", "OpRecord | ParamRecord", int, "Memory"]
-"""A known tensor: weak reference, what made it, its version then, and the memory that it lies in."""
+
+@final
+class Memory(Struct, gc=False, eq=False):
+    """One storage that the run has met."""
+
+    owner: OpRecord | ParamRecord | None
+    """What the storage first appeared as; None for memory without an ordinary storage."""
+    shared: bool
+    """Whether it may be reachable from outside the run, so that a copy-on-write snapshot is not enough."""
+    pin: int
+    """Token that keeps the identity of the storage from being used again, or 0."""
+    version: int = 0
+    """Version counter after the last write that was seen."""
+    writes: list[Write] | None = None
+    """The writes into it, oldest first."""
 
 
 @final
-class Memory:
-    """One storage that the run has met."""
+class Entry(Struct, gc=False, eq=False):
+    """A tensor that the run knows."""
 
-    __slots__ = ("owner", "pin", "shared", "version", "writes")
-
-    def __init__(self, owner: OpRecord | ParamRecord | None, shared: bool, pin: int) -> None:
-        self.owner = owner
-        """What the storage first appeared as; None for memory without an ordinary storage."""
-        self.shared = shared
-        """Whether it may be reachable from outside the run, so that a copy-on-write snapshot is not enough."""
-        self.pin = pin
-        self.version = 0
-        """Version counter after the last write that was seen."""
-        self.writes: list[Write] = []
+    reference: weakref.ref[torch.Tensor]
+    record: OpRecord | ParamRecord
+    """What made it."""
+    version: int
+    """Its version counter then."""
+    memory: Memory
 
 
 @final
@@ -63,14 +72,14 @@ class Ledger:
 
     def add(self, tensor: torch.Tensor, record: OpRecord | ParamRecord, memory: Memory) -> Entry:
         """Make `record` the producer of `tensor`."""
-        entry = (weakref.ref(tensor), record, version_of(tensor), memory)
+        entry = Entry(weakref.ref(tensor), record, version_of(tensor), memory)
         self.known[id(tensor)] = entry
         return entry
 
     def find(self, tensor: torch.Tensor) -> Entry | None:
         """The entry of a known tensor."""
         entry = self.known.get(id(tensor))
-        return entry if entry is not None and entry[0]() is tensor else None
+        return entry if entry is not None and entry.reference() is tensor else None
 
     def close(self) -> None:
         """Give back every pinned storage identity."""

@@ -7,6 +7,7 @@ from typing import final
 
 import numpy as np
 import torch
+from msgspec import Struct
 
 from tl_core import OpRecord
 
@@ -53,14 +54,11 @@ class Region:
 
 
 @final
-class Write:
+class Write(Struct, gc=False, eq=False):
     """One write into a storage."""
 
-    __slots__ = ("record", "region")
-
-    def __init__(self, record: OpRecord, region: Region) -> None:
-        self.record = record
-        self.region = region
+    record: OpRecord
+    region: Region
 
 
 def last_writers(read: Region, writes: Sequence[Write], after: int) -> tuple[list[OpRecord], bool]:
