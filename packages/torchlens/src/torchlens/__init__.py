@@ -12,6 +12,12 @@ _HOME = {
     "trace": "tl_torch",
     # what a run gives back
     "Trace": "tl_core",
+    "Op": "tl_core",
+    "Layer": "tl_core",
+    "Module": "tl_core",
+    "ModuleCall": "tl_core",
+    "Param": "tl_core",
+    "Buffer": "tl_core",
     # selectors
     "Selector": "tl_core",
     "func": "tl_core",

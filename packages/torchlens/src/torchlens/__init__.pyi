@@ -1,3 +1,9 @@
+from tl_core import Buffer as Buffer
+from tl_core import Layer as Layer
+from tl_core import Module as Module
+from tl_core import ModuleCall as ModuleCall
+from tl_core import Op as Op
+from tl_core import Param as Param
 from tl_core import Selector as Selector
 from tl_core import Trace as Trace
 from tl_core import func as func

@@ -12,6 +12,7 @@ from cyclopts import App, CycloptsError, Parameter
 from rich.console import Console
 
 import tl_core
+from torchlens._description import describe
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +93,8 @@ def show(
     label
         A label such as `conv2d_1_1` or `conv2d_1_1:2`, or the address of a module.
     """
-    print_text(describe(tl_core.load(bundle, lazy=True)[label]))
+    trace = tl_core.load(bundle, lazy=True)
+    print_text(describe(trace, trace[label]))
 
 
 def print_text(text: str) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
 from tl_core import MissingDependencyError
-
 from torchlens._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console
-    from tl_core import Trace
 
     from torchlens._demo_networks import DemoNetwork
 
@@ -41,7 +40,7 @@ def run_demo(folder: Path, console: Console) -> None:
     with progress_bar(console, STEPS_PER_NETWORK * len(networks)) as begin:
         for network in networks:
             show_network(network, folder, console, begin)
-    console.print(farewell(folder, networks[0], perf_counter() - started), soft_wrap=True)
+    console.print(farewell(folder, networks[0], perf_counter() - started), soft_wrap=True, markup=False)
 
 
 def load_networks() -> tuple[DemoNetwork, ...]:
@@ -63,7 +62,9 @@ def load_networks() -> tuple[DemoNetwork, ...]:
 
 def show_network(network: DemoNetwork, folder: Path, console: Console, begin: Callable[[str], None]) -> None:
     """Do with one network all that the demo does, and print it."""
-    import tl_torch  # noqa: PLC0415  # torch is loaded for the demo alone
+    # They load torch and the drawing code, which the other commands do without.
+    import tl_torch  # noqa: PLC0415
+    import tl_viz  # noqa: PLC0415
 
     console.print(f"\n[bold]{network.name}[/bold]: {network.story}\n")
     begin(f"building {network.name}")
@@ -71,34 +72,31 @@ def show_network(network: DemoNetwork, folder: Path, console: Console, begin: Ca
 
     begin(f"tracing {network.name}")
     trace, seconds = timed(lambda: tl_torch.trace(model, inputs))
-    console.print(str(trace.summary()), soft_wrap=True, markup=False)
-    report = [f"traced     {len(trace.ops)} operations in {seconds:.2f} s"]
-    report += look_up(trace, network.site)
+    console.print(trace.summary())
+    op = trace.ops[network.site]
+    say = partial(console.print, soft_wrap=True, markup=False)
+    say(f"\ntraced     {len(trace.ops)} operations in {seconds:.2f} s")
+    say(f"looked up  trace.ops[{network.site!r}]: {op.dtype} {' x '.join(map(str, op.shape))}")
 
     begin(f"saving {network.name}")
-    path = folder / f"{network.name}.tlspec"
-    _, seconds = timed(lambda: trace.save(path, overwrite=True))
-    report.append(f"saved      {path}: {size_on_disk(path)} in {seconds:.2f} s")
+    bundle, seconds = timed(lambda: trace.save(folder / f"{network.name}.tlspec", overwrite=True))
+    say(f"saved      {bundle}: {size_on_disk(bundle)} in {seconds:.2f} s")
 
     begin(f"loading {network.name}")
-    loaded, seconds = timed(lambda: tl_torch.load(path, lazy=True))
-    same = bool((loaded[network.site].out == trace[network.site].out).all())
-    report.append(
-        f"loaded     lazily in {seconds:.2f} s; {network.site} is {'the same' if same else 'NOT THE SAME'}, bit by bit"
-    )
+    loaded, seconds = timed(lambda: tl_torch.load(bundle, lazy=True))
+    verdict = "the same" if same(loaded.ops[network.site].out, op.out) else "NOT THE SAME"
+    say(f"loaded     in {seconds:.3f} s; the activation read back is {verdict}, bit by bit")
 
     begin(f"drawing {network.name}")
-    drawing = folder / f"{network.name}.svg"
-    trace.draw(drawing)
-    report.append(f"drew       {drawing}")
-    console.print("\n" + "\n".join(report), soft_wrap=True, markup=False)
+    picture, seconds = timed(lambda: tl_viz.draw(trace).save(folder / f"{network.name}.svg"))
+    say(f"drew       {picture} in {seconds:.2f} s")
 
 
-def look_up(trace: Trace, site: str) -> list[str]:
-    """Say what one activation is, found by its name."""
-    layer = trace[site]
-    shape = " x ".join(str(length) for length in layer.shape)
-    return [f"looked up  trace[{site!r}]: {shape}"]
+def same(one: object, other: object) -> bool:
+    """Say whether two tensors hold the same values."""
+    import torch  # noqa: PLC0415, TID251  # the demo's values are torch tensors
+
+    return isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor) and torch.equal(one, other)
 
 
 def timed(work: Callable[[], Result]) -> tuple[Result, float]:
@@ -119,5 +117,5 @@ def farewell(folder: Path, network: DemoNetwork, seconds: float) -> str:
     bundle = folder / f"{network.name}.tlspec"
     return (
         f"\nDone in {seconds:.0f} s. The bundles and pictures are in {folder.resolve()}\n\n"
-        f"Try next:\n  torchlens summary {bundle}\n  torchlens show {bundle} {network.site}"
+        f"Try next:\n  torchlens summary {bundle}\n  torchlens show {bundle} {network.site}\n  torchlens doctor"
     )

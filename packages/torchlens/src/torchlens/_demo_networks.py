@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,19 +70,19 @@ NETWORKS = (
     DemoNetwork(
         name="resnet18",
         story="a convolutional network of torchvision, given one 224 x 224 image",
-        site="conv2d_1_1",
+        site="conv2d_1_1:1",
         build=convolutional,
     ),
     DemoNetwork(
         name="gpt2",
         story="GPT-2 small of transformers, given 16 tokens",
-        site="softmax_1",
+        site="scaleddotproductattention_1:1",
         build=transformer,
     ),
     DemoNetwork(
         name="reader",
         story="a GRU cell in a Python loop, given two sentences of 12 tokens",
-        site="grucell_1",
+        site="grucell_1:12",
         build=recurrent,
     ),
 )

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     from rich.console import Console
 
 
 @contextmanager
-def progress_bar(console: Console, steps: int) -> Iterator[Callable[[str], None]]:
+def progress_bar(console: Console, steps: int) -> Generator[Callable[[str], None]]:
     """Show a bar of `steps` steps while the body runs, if `console` is a terminal.
 
     Args:
