@@ -54,6 +54,7 @@ class Words:
     bold: bool
     colour: str
     width: float
+    mono: bool = False
 
 
 Shape = Bar | Stroke | Words
@@ -69,6 +70,8 @@ class Group:
     shapes: tuple[Shape, ...]
     tooltip: str = ""
     link: str = ""
+    anchor: str = ""
+    """Name that links inside of the picture lead to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,15 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
     return round(total * size / 1000, 2)
 
 
+MONO_ADVANCE = 0.6
+"""Width of every character of Courier, as a share of the font size."""
+
+
+def mono_width(text: str, size: float) -> float:
+    """Return the width of `text` in a font whose characters are all equally wide."""
+    return round(len(text) * size * MONO_ADVANCE, 2)
+
+
 def rows_width(parts: tuple[TextRow, ...]) -> float:
     """Return the width of the parts of a title that stand beside each other."""
     return sum(text_width(part.text, part.size, part.bold) for part in parts) + PART_GAP * (

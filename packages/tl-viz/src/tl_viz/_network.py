@@ -22,10 +22,6 @@ class Call:
     """Class of the module."""
     parent: int
     """Index of the calling module's call, or -1."""
-    rounds: int = 1
-    """How many calls this one stands for in a rolled picture."""
-    params: int = 0
-    """Number of parameter elements of the module and everything in it."""
     link: str = ""
     """Address of the source of the class's forward."""
 
@@ -67,13 +63,18 @@ class Network:
     sizes: dict[int, float] = field(default_factory=dict[int, float])
     """Op -> the value that sets its size."""
     marked: frozenset[int] = frozenset()
-    """Ops that the user wants highlighted."""
+    """Ops that are outlined: those that the user wants highlighted, and edited ones."""
+    edited: frozenset[int] = frozenset()
+    """Ops whose value an intervention replaced."""
     back: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     """Op -> ops of the previous round that it reads; only in a rolled picture."""
     pinned: frozenset[int] = frozenset()
     """Ops that must stay visible."""
     unseen: dict[str, int] = field(default_factory=dict[str, int])
     """What was left out before planning, in words for the note under the picture -> how many ops."""
+
+    owners: Sequence[str] = ()
+    """Label of the op of the trace behind each op, where `labels` holds those of layers; empty where they are the same."""
 
     def __len__(self) -> int:
         """Return the number of ops."""

@@ -46,6 +46,8 @@ class Node:
     """Height in pixels, high enough for all rows."""
     ops: int = 1
     """How many ops of the network this node stands for, its repeats included."""
+    first: str = ""
+    """Label of the first op that it stands for."""
     copies: int = 1
     """How many equal siblings it stands for; above 1 it is drawn as a stack."""
     tooltip: str = ""
@@ -109,6 +111,12 @@ class Scene:
         """Yield every node, in the order of execution."""
         for item in walk(self.root):
             if isinstance(item, Node):
+                yield item
+
+    def boxes(self) -> Iterator[Box]:
+        """Yield every frame, the outer ones first."""
+        for item in walk(self.root):
+            if isinstance(item, Box):
                 yield item
 
 

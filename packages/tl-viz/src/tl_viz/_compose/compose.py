@@ -133,6 +133,7 @@ def _node(work: _Work, branch: Branch, frame: str, times: int) -> Node:
         width=round(width, 1),
         height=round(height, 1),
         ops=ops_of(tree, branch) * times,
+        first=network.labels[tree.op_at[branch.first]] if branch.end > branch.first else "",
         copies=branch.copies,
         tooltip=_tooltip(work, branch),
         link=_link(network, branch),

@@ -16,6 +16,8 @@ FRAME = 0.2
 
 INFINITE = float("inf")
 
+LEAF: list[float] = [INFINITE, 0.0]
+
 Table = list[float]
 """Number of items -> least cost; entry 0 is never used."""
 
@@ -24,11 +26,7 @@ def choose(tree: Tree, worth: Worth, *, most: int = MOST) -> tuple[set[int], int
     """Return the ids of the open branches, the number of items, and the cost; None if pins do not fit into `most`."""
     tables = _tables(tree, worth, most)
     table = tables[id(tree.root)]
-    options = [
-        (cost + PRICE * count, count)
-        for count, cost in enumerate(table)
-        if cost < INFINITE
-    ]
+    options = [(cost + PRICE * count, count) for count, cost in enumerate(table) if cost < INFINITE]
     if not options:
         return None
     enough = [option for option in options if option[1] >= FEWEST] or [max(options, key=lambda o: o[1])]
@@ -46,7 +44,7 @@ def _tables(tree: Tree, worth: Worth, most: int) -> dict[int, Table]:
     known: dict[tuple[int, float, float], Table] = {}
     for branch in reversed(order):
         if not branch.children:
-            tables[id(branch)] = [INFINITE, 0.0]
+            tables[id(branch)] = LEAF
             continue
         number = id(branch)
         key = (worth.form[number], worth.factor[number], worth.close[number])
@@ -57,14 +55,17 @@ def _tables(tree: Tree, worth: Worth, most: int) -> dict[int, Table]:
     return tables
 
 
-def _table(
-    tree: Tree, branch: Branch, tables: dict[int, Table], worth: Worth, most: int
-) -> Table:
-    table = [INFINITE, 0.0]
-    started = False
+def _table(tree: Tree, branch: Branch, tables: dict[int, Table], worth: Worth, most: int) -> Table:
+    table: Table = [0.0]
+    leaves = 0
     for child in branch.children:
-        table = _join(table, tables[id(child)], most) if started else list(tables[id(child)])
-        started = True
+        if child.children:
+            table = _join(table, tables[id(child)], most)
+        else:
+            leaves += 1
+    table = ([INFINITE] * leaves + table)[: most + 1]
+    if len(table) == 1:
+        table.append(INFINITE)
     root = branch is tree.root
     table = [cost if root else cost + FRAME for cost in table]
     if not root:
@@ -92,9 +93,7 @@ def _join(one: Table, other: Table, most: int) -> Table:
     return joined
 
 
-def _trace_back(
-    root: Branch, count: int, tables: dict[int, Table], worth: Worth, opened: set[int]
-) -> None:
+def _trace_back(root: Branch, count: int, tables: dict[int, Table], worth: Worth, opened: set[int]) -> None:
     """Add the ids of the branches that the best plan with `count` items opens."""
     waiting = [(root, count)]
     while waiting:
@@ -109,9 +108,7 @@ def _trace_back(
         waiting += _shares(branch.children, items, tables)
 
 
-def _shares(
-    children: list[Branch], items: int, tables: dict[int, Table]
-) -> list[tuple[Branch, int]]:
+def _shares(children: list[Branch], items: int, tables: dict[int, Table]) -> list[tuple[Branch, int]]:
     """Return how many of `items` each child gets in the best plan."""
     prefixes: list[Table] = [tables[id(children[0])]]
     for child in children[1:]:

@@ -76,17 +76,12 @@ def _candidates(tree: Tree, children: list[Branch], loose: list[int]) -> list[Ru
 def _repeats_inside(loose: list[int], start: int, period: int) -> bool:
     """Whether the period is itself a repetition of a shorter one, which is then the better choice."""
     return any(
-        period % shorter == 0
-        and all(
-            loose[start + index] == loose[start + index % shorter] for index in range(period)
-        )
+        period % shorter == 0 and all(loose[start + index] == loose[start + index % shorter] for index in range(period))
         for shorter in range(1, period)
     )
 
 
-def _legal(
-    tree: Tree, children: list[Branch], start: int, period: int, copies: int
-) -> list[Run]:
+def _legal(tree: Tree, children: list[Branch], start: int, period: int, copies: int) -> list[Run]:
     """Cut a run wherever two neighbours are wired differently; keep the parts that are worth folding."""
     parts: list[Run] = []
     begin = 0
@@ -101,9 +96,7 @@ def _legal(
     last_of_all = bounds[-1][1]
     for index in range(1, copies + 1):
         joins = index < copies and _same_wiring(tree, bounds, reads, begin, index)
-        joins = joins and _gives(tree, bounds[index - 1], last_of_all) == _gives(
-            tree, bounds[begin], last_of_all
-        )
+        joins = joins and _gives(tree, bounds[index - 1], last_of_all) == _gives(tree, bounds[begin], last_of_all)
         if joins:
             continue
         run = _worth(children, start + begin * period, period, index - begin)
@@ -172,11 +165,7 @@ def _one_kind(tree: Tree, was: int, now: int, run_start: int) -> bool:
 def _gives(tree: Tree, bound: tuple[int, int], last_of_all: int) -> tuple[int, ...]:
     """Return which ops of a copy are read after the whole run."""
     first, end = bound
-    return tuple(
-        at - first
-        for at in range(first, end)
-        if any(reader >= last_of_all for reader in tree.readers[at])
-    )
+    return tuple(at - first for at in range(first, end) if any(reader >= last_of_all for reader in tree.readers[at]))
 
 
 def _choose(candidates: list[Run], count: int) -> list[Run]:
@@ -207,26 +196,18 @@ def _choose(candidates: list[Run], count: int) -> list[Run]:
 def _folded(tree: Tree, children: list[Branch], run: Run) -> Branch:
     """Return the branch that stands for a run: the only item of the first copy, or a frame around its items."""
     items = children[run.start : run.start + run.period]
-    starts = [
-        children[run.start + index * run.period].first for index in range(1, run.copies)
-    ]
+    starts = [children[run.start + index * run.period].first for index in range(1, run.copies)]
     last = children[run.end - 1]
     alike = all(
-        children[index].exact == children[index - run.period].exact
-        for index in range(run.start + run.period, run.end)
+        children[index].exact == children[index - run.period].exact for index in range(run.start + run.period, run.end)
     )
     if run.period == 1 and items[0].copies == 1:
         branch = items[0]
     else:
-        branch = Branch(
-            "run",
-            children=items,
-            first=items[0].first,
-            end=items[-1].end,
-            exact=items[0].exact,
-            loose=-items[0].loose,
-            outside=items[0].outside,
-        )
+        branch = Branch("run", children=items)
+        branch.first, branch.end = items[0].first, items[-1].end
+        branch.exact, branch.loose = items[0].exact, -items[0].loose
+        branch.outside = items[0].outside
     branch.copies = run.copies
     branch.alike = alike
     branch.others = starts

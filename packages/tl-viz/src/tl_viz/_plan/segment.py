@@ -38,15 +38,11 @@ def segment_of(items: list[Branch]) -> Branch:
     """Return one branch around consecutive siblings."""
     first, end = items[0].first, items[-1].last_end
     reads = [at for item in items for at in item.outside if not first <= at < end]
-    return Branch(
-        "segment",
-        children=items,
-        first=first,
-        end=end,
-        outside=tuple(dict.fromkeys(reads)),
-        last_end=end,
-        pinned=any(item.pinned for item in items),
-    )
+    segment = Branch("segment", children=items)
+    segment.first, segment.end, segment.last_end = first, end, end
+    segment.outside = tuple(dict.fromkeys(reads))
+    segment.pinned = any(item.pinned for item in items)
+    return segment
 
 
 def _cuts(tree: Tree, children: list[Branch]) -> list[int]:
@@ -65,9 +61,7 @@ def _cuts(tree: Tree, children: list[Branch]) -> list[int]:
     for end in stops[1:]:
         options = [
             (
-                best[start][0]
-                + (passing[end] if end < count else 0.0)
-                + 2.0 * abs(end - start - length) / length,
+                best[start][0] + (passing[end] if end < count else 0.0) + 2.0 * abs(end - start - length) / length,
                 start,
             )
             for start in range(max(0, (end - high) // step * step), end - low + 1, step)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from tl_viz._network import Network
@@ -10,41 +10,54 @@ from tl_viz._network import Network
 GROWING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack"})
 """Functions that read a list, whose length says nothing about what they are."""
 
+NOTHING: list["Branch"] = []
+"""The children of every leaf."""
+
 Kind = Literal["op", "module", "run", "segment", "bundle", "root"]
 
 
-@dataclass(slots=True, eq=False)
 class Branch:
-    """One node of the tree: a leaf that holds one op, or something that can be opened."""
+    """One node of the tree: a leaf that holds one op, or something that can be opened.
 
-    kind: Kind
-    op: int = -1
-    """The op of a leaf."""
-    call: int = -1
-    """The module call that it stands for; also set on a leaf that is the only op of its module."""
-    children: list[Branch] = field(default_factory=list["Branch"])
-    first: int = 0
-    """Place of its first op in the order of the tree."""
-    end: int = 0
-    """One past the place of its last op."""
-    outside: tuple[int, ...] = ()
-    """Places of the ops outside that it reads, in the order of first use."""
-    exact: int = 0
-    """Equal for branches that are equal in every respect."""
-    loose: int = 0
-    """Equal for branches that are equal up to shapes."""
-    copies: int = 1
-    """How many equal neighbours it stands for, itself included."""
-    alike: bool = True
-    """Whether the copies are equal in every respect."""
-    looped: bool = False
-    """Whether the copies are calls of one module, with the same weights."""
-    others: list[int] = field(default_factory=list[int])
-    """Place of the first op of every copy after the first."""
-    last_end: int = 0
-    """One past the place of the last op of the last copy."""
-    pinned: bool = False
-    """Whether something inside must stay visible."""
+    Written by hand because a network has as many of these as ops: a leaf shares its empty list of children.
+    """
+
+    __slots__ = (
+        "alike", "call", "children", "copies", "end", "exact", "first", "kind", "last_end", "loose", "looped", "op",
+        "others", "outside", "pinned",
+    )  # fmt: skip
+
+    def __init__(
+        self, kind: Kind, op: int = -1, call: int = -1, children: list[Branch] | None = None
+    ) -> None:
+        self.kind: Kind = kind
+        self.op = op
+        """The op of a leaf."""
+        self.call = call
+        """The module call that it stands for; also set on a leaf that is the only op of its module."""
+        self.children = NOTHING if op >= 0 else ([] if children is None else children)
+        self.first = 0
+        """Place of its first op in the order of the tree."""
+        self.end = 0
+        """One past the place of its last op; of the last op of the first copy where there are several."""
+        self.outside: tuple[int, ...] = ()
+        """Places of the ops outside that it reads, in the order of first use."""
+        self.exact = 0
+        """Equal for branches that are equal in every respect."""
+        self.loose = 0
+        """Equal for branches that are equal up to shapes."""
+        self.copies = 1
+        """How many equal neighbours it stands for, itself included."""
+        self.alike = True
+        """Whether the copies are equal in every respect."""
+        self.looped = False
+        """Whether the copies are calls of one module, with the same weights."""
+        self.others: tuple[int, ...] = ()
+        """Place of the first op of every copy after the first."""
+        self.last_end = 0
+        """One past the place of the last op of the last copy."""
+        self.pinned = False
+        """Whether something inside must stay visible."""
 
     @property
     def size(self) -> int:
@@ -101,7 +114,7 @@ def _hang(network: Network) -> Branch:
                 branches[inner] = child
                 branch.children.append(child)
                 branch = child
-        branch.children.append(Branch("op", op=op))
+        branch.children.append(Branch("op", op))
     return root
 
 
@@ -115,9 +128,7 @@ def _merge_atoms(root: Branch) -> None:
             if child.kind == "module" and len(child.children) == 1:
                 only = child.children[0]
                 if only.kind == "op":
-                    branch.children[index] = Branch(
-                        "op", op=only.op, call=only.call if only.call >= 0 else child.call
-                    )
+                    branch.children[index] = Branch("op", op=only.op, call=only.call if only.call >= 0 else child.call)
 
 
 def _bundle(network: Network, root: Branch) -> None:
@@ -130,11 +141,7 @@ def _bundle(network: Network, root: Branch) -> None:
         order.extend(child for child in branch.children if child.kind == "module")
     dead: set[int] = set()
     for branch in reversed(order):
-        gone = [
-            child
-            for child in branch.children
-            if (child.kind == "op" and not alive[child.op]) or id(child) in dead
-        ]
+        gone = [child for child in branch.children if (child.kind == "op" and not alive[child.op]) or id(child) in dead]
         if len(gone) == len(branch.children) and branch is not root:
             dead.add(id(branch))
         elif len(gone) > 1:
@@ -148,9 +155,7 @@ def _bundle(network: Network, root: Branch) -> None:
 
 def _needed(network: Network) -> list[bool]:
     """Return for each op whether an output, or something that must stay visible, can be reached from it."""
-    alive = [
-        role == "output" or op in network.pinned for op, role in enumerate(network.roles)
-    ]
+    alive = [role == "output" or op in network.pinned for op, role in enumerate(network.roles)]
     if not any(role == "output" for role in network.roles):
         return [True] * len(alive)
     waiting = [op for op, needed in enumerate(alive) if needed]
@@ -247,9 +252,7 @@ def _number(network: Network, root: Branch) -> Tree:
             branch.end = children[-1].end if children else branch.first
             first, end = branch.first, branch.end
             branch.outside = tuple(
-                dict.fromkeys(
-                    [at for child in children for at in child.outside if not first <= at < end]
-                )
+                dict.fromkeys([at for child in children for at in child.outside if not first <= at < end])
             )
             branch.pinned = any([child.pinned for child in children])
         branch.last_end = branch.end

@@ -7,6 +7,11 @@ from xml.sax.saxutils import escape, quoteattr
 from tl_viz._display import CORNER, Bar, Display, Group, Shape, Stroke, Words
 from tl_viz._write.corners import arrowhead, round_corners
 
+MONO = "Courier, 'Courier New', 'Liberation Mono', 'DejaVu Sans Mono', monospace"
+
+TARGET = "<style>g:target rect{stroke:#d6336c;stroke-width:3}</style>"
+"""Outlines what a link inside of the picture led to."""
+
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 
 
@@ -24,6 +29,8 @@ def to_svg(display: Display) -> str:
         out.append(f"<title>{escape(display.title)}</title>")
     if display.background:
         out.append(f'<rect width="{width}" height="{height}" fill="{display.background}"/>')
+    if any(group.anchor for group in display.groups):
+        out.append(TARGET)
     out += [_group(group) for group in display.groups]
     out.append("</svg>\n")
     return "\n".join(out)
@@ -35,7 +42,8 @@ def _group(group: Group) -> str:
     inside = f"{tooltip}{shapes}"
     if group.link:
         inside = f"<a href={quoteattr(group.link)}>{inside}</a>"
-    return f'<g class="{group.kind}" data-key={quoteattr(group.key)}>{inside}</g>'
+    anchor = f" id={quoteattr(group.anchor)}" if group.anchor else ""
+    return f'<g class="{group.kind}" data-key={quoteattr(group.key)}{anchor}>{inside}</g>'
 
 
 def _shape(shape: Shape) -> str:
@@ -57,6 +65,8 @@ def _bar(bar: Bar) -> str:
 
 def _words(words: Words) -> str:
     bold = ' font-weight="bold"' if words.bold else ""
+    if words.mono:
+        bold += f' font-family="{MONO}" xml:space="preserve"'
     return (
         f'<text x="{_number(words.x)}" y="{_number(words.y)}" font-size="{_number(words.size)}"{bold} '
         f'fill="{words.colour}" textLength="{_number(words.width)}" '
