@@ -94,7 +94,7 @@ def show_network(network: DemoNetwork, folder: Path, console: Console, begin: Ca
 
 def same(one: object, other: object) -> bool:
     """Say whether two tensors hold the same values."""
-    import torch  # noqa: PLC0415, TID251  # the demo's values are torch tensors
+    import torch  # noqa: PLC0415  # the demo's values are torch tensors
 
     return isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor) and torch.equal(one, other)
 
