@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from tl_core._record import Frames, ModuleRecord, OpRecord, Records
+    from tl_core._record import CallRecord, Frames, ModuleRecord, Records
 
-SiteKey = tuple[str, int, int, int]
-"""Function, output position, module and call site."""
+Spot = tuple[str, int, int, int, int]
+"""Function, output position, module, call site and order within what one instruction calls."""
 
 
 @final
@@ -74,85 +74,137 @@ class CallSites:
 class Chains:
     """Each op's link to the op before it at the same place."""
 
-    __slots__ = ("_again", "_anchors", "link", "loose", "sites")
+    __slots__ = ("_anchors", "_ops", "_spots", "link", "loose", "sites")
 
     def __init__(self, records: Records) -> None:
         self.sites = CallSites()
         """The call sites of the run."""
         self.link = [-1] * len(records.ops)
         """The op before at the same place; -1 where an op begins a layer."""
+        self._ops = records.ops
         self._anchors = anchor_calls(records)
-        calls: dict[int, list[int]] = {}
-        for call in records.module_calls:
-            if self._anchors[call.index] == call.index:
-                calls.setdefault(call.module.index, []).append(call.index)
-        self._again: dict[int, list[tuple[int, SiteKey]]] = {
-            call: [] for group in calls.values() if len(group) > 1 for call in group
-        }
-        loops = self._link_within_calls(records.ops)
-        for group in calls.values():
-            if len(group) > 1:
-                self._link_between_calls(group, loops)
+        repeated = _repeated(records, self._anchors)
+        self._spots: dict[int, list[tuple[int, Spot]]] = {call: [] for calls in repeated for call in calls}
+        loops = self._link_within_calls(self._collect())
+        for calls in repeated:
+            self._link_between_calls(calls, loops)
         self.loose = sorted(loops)
         """Ops linked within one call of a module, ascending: they may be loops over different things."""
 
-    def _link_within_calls(self, ops: Sequence[OpRecord]) -> set[int]:
+    def _collect(self) -> dict[tuple[int, int, int], list[int]]:
+        """Link ops with parameters, buffers and constants; gather what else is called at each place.
+
+        Returns:
+            By module call, module and call site: all ops, with or without parameters, in order.
+        """
         last: dict[object, int] = {}
-        loops: set[int] = set()
-        number, anchors, again, link = self.sites.number, self._anchors, self._again, self.link
-        for index, op in enumerate(ops):
+        gathered: dict[tuple[int, int, int], list[int]] = {}
+        number, anchors, link = self.sites.number, self._anchors, self.link
+        for index, op in enumerate(self._ops):
             call = op.call
             if call is None:
                 if not op.address or op.kind == "input" or op.kind == "output":
                     continue
                 key: object = (op.kind, op.address)
-                within = False
             else:
                 where = op.module
                 module = -1 if where is None else where.module.index
-                within = not call.params
-                if within:
-                    anchor = -1 if where is None else anchors[where.index]
-                    site = (call.name, op.position, module, number(call.frames))
-                    if anchor in again:
-                        again[anchor].append((index, site))
-                    key = (anchor, site)
+                place = (-1 if where is None else anchors[where.index], module, number(call.frames))
+                group = gathered.get(place)
+                if group is None:
+                    gathered[place] = [index]
                 else:
-                    key = (call.name, op.position, module, call.params)
+                    group.append(index)
+                if not call.params:
+                    continue
+                key = (call.name, op.position, module, call.params)
             before = last.get(key)
             if before is not None:
                 link[index] = before
-                if within:
-                    loops.add(index)
             last[key] = index
+        return gathered
+
+    def _link_within_calls(self, gathered: Mapping[tuple[int, int, int], Sequence[int]]) -> set[int]:
+        """Link ops without parameters to the round before, where what is called at a place comes in rounds."""
+        loops: set[int] = set()
+        for (anchor, module, site), group in gathered.items():
+            spots = self._spots.get(anchor)
+            if len(group) == 1 and spots is None:
+                continue
+            calls = [self._call_of(op) for op in group]
+            tokens = [(call.name, self._ops[op].position) for call, op in zip(calls, group, strict=True)]
+            length = period(tokens)
+            for order, (op, call) in enumerate(zip(group, calls, strict=True)):
+                if call.params:
+                    continue
+                if order >= length:
+                    self.link[op] = group[order - length]
+                    loops.add(op)
+                if spots is not None:
+                    spots.append((op, (*tokens[order], module, site, order % length)))
         return loops
 
+    def _call_of(self, op: int) -> CallRecord:
+        call = self._ops[op].call
+        assert call is not None
+        return call
+
     def _link_between_calls(self, calls: Sequence[int], loops: set[int]) -> None:
-        """Link the k-th op at a site in one call of a module with the k-th in the call before."""
+        """Link the k-th op at a spot in one call of a module with the k-th in the call before."""
         seen: dict[object, int] = {}
         link, sites = self.link, self.sites
         for call in calls:
-            inside = self._again[call]
+            inside = self._spots[call]
             if not inside:
                 continue
-            depth = sites.shared_depth(tuple([site[3] for _, site in inside]))
-            ordinals: dict[SiteKey, int] = {}
-            alike: dict[SiteKey, int] = {}
-            counts: dict[SiteKey, int] = {}
-            for index, site in inside:
-                name, position, module, full = site
-                place = (name, position, module, sites.inside(full, depth))
-                count = counts.get(site, 0)
-                counts[site] = count + 1
+            depth = sites.shared_depth(tuple([spot[3] for _, spot in inside]))
+            ordinals: dict[Spot, int] = {}
+            alike: dict[Spot, int] = {}
+            counts: dict[Spot, int] = {}
+            for index, spot in inside:
+                name, position, module, full, order = spot
+                place = (name, position, module, sites.inside(full, depth), order)
+                count = counts.get(spot, 0)
+                counts[spot] = count + 1
                 if count == 0:
-                    ordinals[site] = alike.get(place, 0)
-                    alike[place] = ordinals[site] + 1
-                key = (place, ordinals[site], count)
+                    ordinals[spot] = alike.get(place, 0)
+                    alike[place] = ordinals[spot] + 1
+                key = (place, ordinals[spot], count)
                 before = seen.get(key)
                 if before is not None:
                     link[index] = before
                     loops.discard(index)
                 seen[key] = index
+
+
+def _repeated(records: Records, anchors: Sequence[int]) -> list[list[int]]:
+    """Calls of the modules that hold something and were called more than once."""
+    calls: dict[int, list[int]] = {}
+    for call in records.module_calls:
+        if anchors[call.index] == call.index:
+            calls.setdefault(call.module.index, []).append(call.index)
+    return [group for group in calls.values() if len(group) > 1]
+
+
+def period(tokens: Sequence[object]) -> int:
+    """Length of the round that `tokens` repeat at least twice (the last round may break off); else their number.
+
+    One instruction of the user's code calls one function, over and over in a loop. A function of the framework that is
+    written in Python, and a module of the framework, make many calls below one instruction of the user's code: then the
+    whole sequence is one round.
+    """
+    if tokens.count(tokens[0]) == len(tokens):
+        return 1
+    borders = [0] * len(tokens)
+    width = 0
+    for index in range(1, len(tokens)):
+        while width and tokens[index] != tokens[width]:
+            width = borders[width - 1]
+        if tokens[index] == tokens[width]:
+            width += 1
+        borders[index] = width
+    length = len(tokens) - borders[-1]
+    return length if 2 * length <= len(tokens) else len(tokens)
 
 
 def anchor_calls(records: Records) -> list[int]:

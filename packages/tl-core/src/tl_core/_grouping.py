@@ -58,6 +58,11 @@ class Grouping:
         """Number of passes of a layer."""
         return int(self._starts[layer + 1] - self._starts[layer])
 
+    @property
+    def most_passes(self) -> int:
+        """Passes of the layer that has most; 0 without layers."""
+        return int(np.diff(self._starts).max()) if self.count else 0
+
     def first_ops(self) -> list[int]:
         """First op of every layer."""
         return self._order[self._starts[:-1]].tolist()

@@ -113,7 +113,10 @@ class Op:
     @property
     def out(self) -> object:
         """The saved value; None where it was not kept."""
-        return materialize(self._record.payload)
+        payload = self._record.payload
+        if payload is None:
+            self._state.require_open()
+        return materialize(payload)
 
     # the graph
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Never, final
 from weakref import WeakValueDictionary
 
 from tl_core._buffer import Buffer
 from tl_core._cost import TraceCost
 from tl_core._distance import Distances
 from tl_core._edge import Edges
+from tl_core._errors import PayloadUnavailableError
 from tl_core._grouping import Grouping, group, one_layer_per_op, stored_groups
 from tl_core._label import Labels
 from tl_core._layer import Layer
+from tl_core._memory import trim_heap
 from tl_core._module import Module, ModuleCall
 from tl_core._op import Op
 from tl_core._param import Param
@@ -45,6 +47,7 @@ class State:
         "_outputs",
         "_params",
         "annotations",
+        "closed",
         "info",
         "records",
     )
@@ -52,6 +55,8 @@ class State:
     def __init__(self, records: Records, info: TraceInfo) -> None:
         self.records = records
         self.info = info
+        self.closed = False
+        """Whether `close` was called."""
         self.annotations: dict[str, object] = {}
         self._edges: Edges | None = None
         self._grouping: Grouping | None = None
@@ -67,6 +72,31 @@ class State:
         self._module_calls: WeakValueDictionary[int, ModuleCall] = WeakValueDictionary()
         self._params: WeakValueDictionary[int, Param] = WeakValueDictionary()
         self._buffers: WeakValueDictionary[int, Buffer] = WeakValueDictionary()
+
+    def __getattr__(self, name: str) -> Never:
+        """Only asked for what `close` took away."""
+        raise PayloadUnavailableError(
+            "This trace was cleaned up; it holds nothing any more.",
+            code="trace_cleaned_up",
+            remedy="trace the model again, and read what you need before trace.cleanup()",
+            attribute=name,
+        )
+
+    def require_open(self) -> None:
+        """Refuse after `close`."""
+        if self.closed:
+            self.__getattr__("records")
+
+    def close(self) -> None:
+        """Let go of everything, values first; a second time does nothing."""
+        if self.closed:
+            return
+        self.closed = True
+        for op in self.records.ops:
+            op.payload = None
+        del self.records, self.info, self.annotations
+        del self._edges, self._grouping, self._labels, self._distances, self._cost, self._outputs, self._calls
+        trim_heap()
 
     # tables
 

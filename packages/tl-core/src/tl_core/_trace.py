@@ -6,20 +6,29 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, final
 
 from tl_core._accessor import BufferAccessor, LayerAccessor, ModuleAccessor, OpAccessor, ParamAccessor
+from tl_core._autograd import TraceAutograd
 from tl_core._bundle_save import save
+from tl_core._conditional import Conditional, conditionals
 from tl_core._extension import extension
 from tl_core._find import find
 from tl_core._graph import Graph
+from tl_core._html import to_html
 from tl_core._lookup import look_up
 from tl_core._options import CaptureOptions
 from tl_core._orphan import drop_orphans
+from tl_core._overview import overview
+from tl_core._provenance import Provenance
 from tl_core._state import State
+from tl_core._summary import Summary, SummaryOptions, summarize
+from tl_core._table import op_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from os import PathLike
+    import os
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from typing import SupportsIndex
+
+    import pandas as pd
 
     from tl_core._cost import TraceCost
     from tl_core._layer import Layer
@@ -51,6 +60,8 @@ class TraceInfo:
     """Whether the trace came from a bundle."""
     groups: tuple[tuple[int, int], ...] | None = None
     """Layer index and 1-based pass of each op where a bundle stored them; None: derive them."""
+    stop_reason: str = ""
+    """Why the run was ended early, where it was."""
 
 
 @final
@@ -61,13 +72,11 @@ class Trace:
     `Op`), the address of a module (a `Module`) or of one of its calls (`layer1.0:2`: a `ModuleCall`).
     """
 
-    __slots__ = ("__weakref__", "_info", "_records", "_state")
+    __slots__ = ("__weakref__", "_state")
 
     def __init__(self, records: Records, info: TraceInfo) -> None:
         if info.outcome == "complete" and not info.loaded and not info.options.keep_orphans:
             drop_orphans(records)
-        self._records = records
-        self._info = info
         self._state = State(records, info)
 
     # the run
@@ -75,27 +84,37 @@ class Trace:
     @property
     def name(self) -> str:
         """Label of the trace, such as `resnet_1`."""
-        return self._info.name
+        return self._state.info.name
 
     @property
     def backend(self) -> str:
         """Name of the backend that recorded it."""
-        return self._info.backend
+        return self._state.info.backend
 
     @property
     def model_class_name(self) -> str:
         """Class of the traced model."""
-        return self._info.model_class_name
+        return self._state.info.model_class_name
 
     @property
     def options(self) -> CaptureOptions:
         """How the run was recorded."""
-        return self._info.options
+        return self._state.info.options
 
     @property
     def outcome(self) -> Literal["complete", "failed", "stopped"]:
         """How the run ended: `failed` where the model raised, `stopped` where it was ended early on purpose."""
-        return self._info.outcome
+        return self._state.info.outcome
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the run was ended early on purpose."""
+        return self._state.info.outcome == "stopped"
+
+    @property
+    def stop_reason(self) -> str:
+        """Why the run was ended early; empty where it was not."""
+        return self._state.info.stop_reason
 
     @property
     def annotations(self) -> dict[str, object]:
@@ -140,7 +159,7 @@ class Trace:
         return self._of_kind("output")
 
     def _of_kind(self, kind: str) -> tuple[Op, ...]:
-        return tuple([self._state.op(op.index) for op in self._records.ops if op.kind == kind])
+        return tuple([self._state.op(op.index) for op in self._state.records.ops if op.kind == kind])
 
     @property
     def graph(self) -> Graph:
@@ -150,12 +169,12 @@ class Trace:
     @property
     def reads(self) -> tuple[ReadRecord, ...]:
         """Every time that a tensor's value became a Python object inside the run."""
-        return tuple(self._records.reads)
+        return tuple(self._state.records.reads)
 
     @property
-    def gaps(self) -> tuple[GapRecord, ...]:
-        """Everything that is known to have happened unseen."""
-        return tuple(self._records.gaps)
+    def conditionals(self) -> tuple[Conditional, ...]:
+        """Every test on a tensor (`if`, `while`, `assert`...), with its source and the arm that ran."""
+        return conditionals(self._state)
 
     def __getitem__(self, key: str | SupportsIndex) -> Op | Layer | Module | ModuleCall:
         """What `key` names.
@@ -169,7 +188,7 @@ class Trace:
 
     def __len__(self) -> int:
         """Number of ops."""
-        return len(self._records.ops)
+        return len(self._state.records.ops)
 
     def __iter__(self) -> Iterator[Op]:
         """The ops in execution order."""
@@ -188,54 +207,134 @@ class Trace:
     @property
     def capture_verified(self) -> bool:
         """Whether everything that the run computed is known to be in the trace."""
-        return not self._records.gaps
+        return not self._state.records.gaps
 
     @property
     def capture_verification_reason(self) -> str:
         """The evidence: `provenance_complete`, or why `capture_verified` is False."""
-        gaps = self._records.gaps
+        gaps = self._state.records.gaps
         return gaps[0].reason if gaps else "provenance_complete"
+
+    @property
+    def gaps(self) -> tuple[GapRecord, ...]:
+        """Everything that is known to have happened unseen."""
+        return tuple(self._state.records.gaps)
+
+    # groups of rarer facts
 
     @property
     def cost(self) -> TraceCost:
         """Work, memory and time of the run."""
         return self._state.cost
 
-    def save(self, path: str | PathLike[str], level: str = "portable", overwrite: bool = False) -> Path:
-        """Write the trace to a bundle, a directory that `load` reads back with the same labels.
+    @property
+    def autograd(self) -> TraceAutograd:
+        """What autograd followed."""
+        return TraceAutograd(self._state)
 
-        Args:
-            path: the bundle, by custom `*.tlspec`; its parent directory exists.
-            level: `"portable"` with the saved values, `"audit"` without.
-            overwrite: replace a bundle that is there; a crash or a full disk leaves the old one as it was.
-
-        Returns:
-            The path.
-
-        Raises:
-            ArtifactError: the bundle cannot be written there, or holds what no bundle can hold.
-
-        Example:
-            >>> import tempfile, torch
-            >>> import tl_torch as tl
-            >>> run = tl.trace(torch.nn.Linear(4, 2), torch.ones(3, 4))
-            >>> folder = tempfile.TemporaryDirectory()
-            >>> path = run.save(f"{folder.name}/linear.tlspec")
-            >>> sorted(file.name for file in path.iterdir())
-            ['manifest.json', 'payloads.safetensors', 'tables.json']
-            >>> folder.cleanup()
-        """
-        grouping, labels = self._state.grouping, self._state.labels.ops()
-        groups = tuple(zip(grouping.layer_of, grouping.pass_of, strict=True))
-        info = replace(self._info, groups=groups)
-        return save(
-            self._records, info, path, level=level, overwrite=overwrite, labels=labels, annotations=self.annotations
+    @property
+    def provenance(self) -> Provenance:
+        """Where the trace and its model came from."""
+        info = self._state.info
+        return Provenance(
+            backend=info.backend,
+            framework_version=info.framework_version,
+            param_source="native-module" if self._state.records.params else "none",
+            loaded=info.loaded,
         )
 
+    # reports
+
+    def summary(
+        self,
+        level: Literal["auto", "module", "op"] = "auto",
+        view: Literal["overview", "compute"] = "overview",
+        *,
+        depth: int | None = None,
+        columns: Sequence[str] | None = None,
+        fold_repeats: bool = True,
+        max_rows: int | None = None,
+    ) -> Summary:
+        """A table of the run, to be printed or shown in a notebook.
+
+        Args:
+            level: one row a module, one row an op, or whichever suits the model.
+            view: which columns, unless `columns` names them.
+            depth: how many levels of modules are opened; default is as many as fit on a screen.
+            columns: names of columns.
+            fold_repeats: show equal neighbours as one row.
+            max_rows: rows to show.
+
+        Returns:
+            The table.
+
+        Raises:
+            ConfigurationError: a word or a number that is not known.
+        """
+        options = SummaryOptions(
+            level=level, view=view, depth=depth, columns=columns, fold_repeats=fold_repeats, max_rows=max_rows
+        )
+        return summarize(self, options)
+
+    def to_pandas(self, columns: Sequence[str] | str | None = None) -> pd.DataFrame:
+        """One row for each op, in execution order.
+
+        Args:
+            columns: names of columns; `"all"`; default is the usual ones.
+
+        Returns:
+            The data frame.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+            ConfigurationError: a name is not a column.
+        """
+        return op_frame(self, columns)
+
     def draw(self, *args: object, **options: object) -> object:
-        """Draw the graph; see `tl_viz.draw` for the options.
+        """Draw the graph; `tl_viz.draw` says what can be asked for.
 
         Raises:
             MissingDependencyError: tl-viz is not installed.
         """
         return extension("tl_viz").draw(self, *args, **options)
+
+    def save(self, path: str | os.PathLike[str], level: str = "portable", *, overwrite: bool = False) -> Path:
+        """Write the trace to a directory that `tl.load` reads back.
+
+        Args:
+            path: the bundle, by custom `*.tlspec`; its parent directory exists.
+            level: `"portable"` with the saved values, `"audit"` without.
+            overwrite: replace a bundle that is there.
+
+        Returns:
+            The path of the bundle.
+
+        Raises:
+            ArtifactError: it was refused, or the disk is full; an older bundle is then as it was.
+        """
+        state = self._state
+        grouping = state.grouping
+        groups = tuple(zip(grouping.layer_of, grouping.pass_of, strict=True))
+        return save(
+            state.records,
+            replace(state.info, groups=groups),
+            path,
+            level=level,
+            overwrite=overwrite,
+            labels=state.labels.ops(),
+            annotations=state.annotations,
+        )
+
+    def cleanup(self) -> None:
+        """Give the memory of the trace back now, whoever still holds it or its ops; afterwards it answers nothing.
+
+        Dropping the last reference to a trace frees it as well; this is for when that is hard to do.
+        """
+        self._state.close()
+
+    def __repr__(self) -> str:
+        return overview(self._state)
+
+    def _repr_html_(self) -> str:  # pyright: ignore[reportUnusedFunction] - notebooks call it
+        return to_html(self.summary().grid)
