@@ -9,12 +9,13 @@ from tl_core._caller import warn_caller
 from tl_core._errors import ArgumentTypeError, TorchLensWarning
 from tl_core._find import records_of
 from tl_core._lookup import near_misses
-from tl_core._match import Check, LiveFacts, call_matches, live_check
+from tl_core._match import Check, LiveFacts, call_matches, func_matches, live_check
 from tl_core._selector import (
     CONSTRUCTORS,
     Func,
     InModule,
     Label,
+    Leaf,
     ModuleOutput,
     Predicate,
     Selector,
@@ -193,26 +194,41 @@ def _shown(value: object) -> str:
 
 
 def _matched_nothing(selector: Selector, trace: Trace) -> TorchLensWarning:
-    hint = _hint(selector, records_of(trace))
+    records = records_of(trace)
     return TorchLensWarning(
-        f"save={selector!r} matched none of the {len(records_of(trace).ops)} ops of {trace.name!r}; "
-        f"no value was saved for it.{hint}",
+        f"save={selector!r} matched none of the {len(records.ops)} ops of {trace.name!r}; "
+        f"no value was saved for it.{''.join(_hint(leaf, records) for leaf in leaves(selector))}",
         code="selector_matched_nothing",
     )
 
 
-def _hint(selector: Selector, records: Records) -> str:
-    hints: list[str] = []
-    for leaf in leaves(selector):
-        match leaf:
-            case Func(name):
-                names = {call.name for call in records.calls}
-                known = names | {name.removesuffix("_") for name in names}
-            case ModuleOutput(name) | InModule(name):
-                known = {address for module in records.modules for address in (module.address, *module.aliases)}
-            case _:
-                continue
-        if name.partition(":")[0] not in known:
-            close = near_misses(name, sorted(known))
-            hints.append(f" {leaf!r}: there is no such name" + (f"; closest: {', '.join(close)}." if close else "."))
-    return "".join(hints)
+def _hint(leaf: Leaf, records: Records) -> str:
+    """A sentence about a name that did not come up; empty where it did."""
+    match leaf:
+        case Func(name):
+            names = {call.name for call in records.calls}
+            if any(func_matches(name, one) for one in names):
+                return ""
+            return f" No function {name!r} ran{_closest(name, names)}."
+        case ModuleOutput(name) | InModule(name):
+            return _module_hint(name, records)
+        case _:
+            return ""
+
+
+def _module_hint(asked: str, records: Records) -> str:
+    calls = [call for call in records.module_calls if call_matches(asked, call)]
+    if calls:
+        return ""
+    names = {address for module in records.modules for address in (module.address, *module.aliases)}
+    address = asked if asked in names else asked.rpartition(":")[0]
+    if address not in names or (not address and asked):
+        return f" The model has no module {asked!r}{_closest(asked, names)}."
+    count = sum(call_matches(address, call) for call in records.module_calls)
+    times = "was not called" if not count else "was called once" if count == 1 else f"was called {count} times"
+    return f" The module {address!r} {times}."
+
+
+def _closest(name: str, names: set[str]) -> str:
+    close = near_misses(name, sorted(names), count=3)
+    return f"; closest: {', '.join(close)}" if close else ""

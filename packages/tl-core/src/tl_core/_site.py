@@ -17,28 +17,29 @@ from tl_core._selector import Label, LabelContains, Selector, leaves
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tl_core._record import OpRecord
+    from tl_core._record import CallRecord, OpRecord, Records
     from tl_core._trace import Trace
 
-SiteKey = tuple[str, str, int, int]
-"""Function (or kind of a source), module (or the address of a source), number of the module call, output position."""
+SiteKey = tuple[str, str, int]
+"""Function, module and number of the module call; for a source its kind and address."""
 
 
 def site_key(record: OpRecord) -> SiteKey:
     """What ops at the same place of two runs have in common; equal keys in one run are told apart by their order."""
-    if record.call is None:
-        return record.kind, record.address, 0, 0
-    module = record.module
-    if module is None:
-        return record.call.name, "", 0, record.position
-    return record.call.name, module.module.address, module.number, record.position
+    call = record.call
+    return (record.kind, record.address, 0) if call is None else _call_key(call)
+
+
+def _call_key(call: CallRecord) -> SiteKey:
+    module = call.module
+    return (call.name, "", 0) if module is None else (call.name, module.module.address, module.number)
 
 
 @final
 class Sites:
     """The sites that a set of label selectors names, and which of them came up again."""
 
-    __slots__ = ("_counts", "_like", "_named", "_names", "_reached", "_records", "_slots", "_strangers")
+    __slots__ = ("_counts", "_last_call", "_like", "_named", "_names", "_reached", "_records", "_slots", "_strangers")
 
     def __init__(self, like: Trace, selectors: Iterable[Label | LabelContains]) -> None:
         self._like = like
@@ -49,34 +50,31 @@ class Sites:
                 self._named[index] = self._named.get(index, frozenset()) | {selector}
         keys = {site_key(self._records[index]) for index in self._named}
         self._names = {key[0] for key in keys}
-        self._slots: dict[SiteKey, list[int]] = {key: [] for key in keys}
-        for record in self._records:
-            key = site_key(record)
-            if key in self._slots:
-                self._slots[key].append(record.index)
-        self._counts = dict.fromkeys(keys, 0)
+        self._slots = _slots(records_of(like), self._named, keys)
+        self._counts = dict.fromkeys(keys, -1)
+        self._last_call = -1
         self._reached: set[int] = set()
         self._strangers: list[tuple[int, OpRecord]] = []
 
     def locate(self, record: OpRecord) -> frozenset[Selector] | None:
         """The label selectors that name this op; to be called once for each op, in order of appearance."""
-        if (record.kind if record.call is None else record.call.name) not in self._names:
+        call = record.call
+        if (record.kind if call is None else call.name) not in self._names:
             return None
         key = site_key(record)
-        slots = self._slots.get(key)
-        if slots is None:
+        count = self._counts.get(key)
+        if count is None:
             return None
-        count = self._counts[key]
-        self._counts[key] = count + 1
-        if count >= len(slots):
+        if call is None or call.index != self._last_call:  # a further output of a call is at the same place
+            count = self._counts[key] = count + 1
+            self._last_call = -1 if call is None else call.index
+        index = self._slots.get((key, count, record.position))
+        if index is None:
             return None
-        index = slots[count]
-        named = self._named.get(index)
-        if named is not None:
-            self._reached.add(index)
-            if self._records[index].shape != record.shape:
-                self._strangers.append((index, record))
-        return named
+        self._reached.add(index)
+        if self._records[index].shape != record.shape:
+            self._strangers.append((index, record))
+        return self._named[index]
 
     def check(self, *, stopped: bool) -> None:
         """Compare what came up with what was named.
@@ -105,6 +103,31 @@ class Sites:
                 like=self._like.name,
                 problems=tuple(problems),
             )
+
+
+def _slots(records: Records, named: Iterable[int], keys: set[SiteKey]) -> dict[tuple[SiteKey, int, int], int]:
+    """Op index by place, by how often the place came up before, and by output position.
+
+    Calls are counted rather than ops, because an op that led to nothing is no longer among the ops.
+    """
+    counts = dict.fromkeys(keys, 0)
+    order: dict[tuple[str, int], int] = {}
+    for call in records.calls:
+        key = _call_key(call)
+        if key in counts:
+            order["call", call.index] = counts[key]
+            counts[key] += 1
+    for op in records.ops:
+        key = site_key(op)
+        if op.call is None and key in counts:
+            order["source", op.index] = counts[key]
+            counts[key] += 1
+    slots: dict[tuple[SiteKey, int, int], int] = {}
+    for index in named:
+        op = records.ops[index]
+        count = order["source", index] if op.call is None else order["call", op.call.index]
+        slots[site_key(op), count, op.position] = index
+    return slots
 
 
 def live_sites(selectors: Iterable[Selector], like: Trace | None, option: str) -> Sites | None:
