@@ -1,7 +1,36 @@
 """Records what a PyTorch model computes, operation by operation."""
 
+from tl_core import AmbiguousOpLookupError as AmbiguousOpLookupError
+from tl_core import ArgumentTypeError as ArgumentTypeError
+from tl_core import ArtifactError as ArtifactError
+from tl_core import BackendCapabilityConformanceError as BackendCapabilityConformanceError
+from tl_core import BackendUnsupportedError as BackendUnsupportedError
+from tl_core import Buffer as Buffer
+from tl_core import Bytes as Bytes
+from tl_core import CaptureError as CaptureError
 from tl_core import CaptureOptions as CaptureOptions
+from tl_core import ConfigurationError as ConfigurationError
+from tl_core import DistributedCaptureUnsupportedError as DistributedCaptureUnsupportedError
+from tl_core import DivergenceError as DivergenceError
+from tl_core import Duration as Duration
+from tl_core import Flops as Flops
+from tl_core import Layer as Layer
+from tl_core import LookupFailedError as LookupFailedError
+from tl_core import Macs as Macs
+from tl_core import MissingDependencyError as MissingDependencyError
+from tl_core import Module as Module
+from tl_core import ModuleCall as ModuleCall
+from tl_core import MutatedReferenceError as MutatedReferenceError
+from tl_core import Op as Op
+from tl_core import Param as Param
+from tl_core import PayloadUnavailableError as PayloadUnavailableError
+from tl_core import ReentrantTraceError as ReentrantTraceError
+from tl_core import ScalarEscapeWarning as ScalarEscapeWarning
+from tl_core import Selector as Selector
+from tl_core import TorchLensError as TorchLensError
+from tl_core import TorchLensWarning as TorchLensWarning
 from tl_core import Trace as Trace
+from tl_core import UnsupportedTensorVariantError as UnsupportedTensorVariantError
 from tl_core import func as func
 from tl_core import in_module as in_module
 from tl_core import label as label
@@ -17,7 +46,15 @@ __all__ = [
     "trace",
     "CaptureOptions",
     "Trace",
+    # records
+    "Op",
+    "Layer",
+    "Module",
+    "ModuleCall",
+    "Param",
+    "Buffer",
     # selectors
+    "Selector",
     "func",
     "in_module",
     "label",
@@ -26,6 +63,30 @@ __all__ = [
     "where",
     # bundles
     "load",
+    # quantities
+    "Bytes",
+    "Duration",
+    "Flops",
+    "Macs",
+    # errors and warnings
+    "TorchLensError",
+    "ConfigurationError",
+    "ArgumentTypeError",
+    "CaptureError",
+    "ReentrantTraceError",
+    "UnsupportedTensorVariantError",
+    "DistributedCaptureUnsupportedError",
+    "DivergenceError",
+    "LookupFailedError",
+    "AmbiguousOpLookupError",
+    "PayloadUnavailableError",
+    "MutatedReferenceError",
+    "ArtifactError",
+    "BackendUnsupportedError",
+    "BackendCapabilityConformanceError",
+    "MissingDependencyError",
+    "TorchLensWarning",
+    "ScalarEscapeWarning",
     # backend
     "TorchBackend",
 ]

@@ -13,12 +13,12 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from tl_core import AliasRead, Frames, OpRecord, ParamRecord, SavePolicy, TraceBuilder
+from tl_core import AliasRead, CaptureError, Frames, OpRecord, ParamRecord, SavePolicy, TraceBuilder
 from tl_torch._composite import Opener
 from tl_torch._constants import find_constant
 from tl_torch._frames import FrameWalker
 from tl_torch._function_table import FUNCTION_TABLE, UNDECLARED_WRITERS, FunctionInfo, describe
-from tl_torch._ledger import Entry, Ledger, Memory
+from tl_torch._ledger import NO_STORAGE, Entry, Ledger, Memory
 from tl_torch._module_calls import ModuleCalls, method_codes
 from tl_torch._snapshot import Keeper
 from tl_torch._sources import Sources
@@ -81,6 +81,7 @@ class Recorder(TorchFunctionMode):
         self._parents: list[int] = []
         self._params: list[int] = []
         self._aliases: list[_AliasedRead] = []
+        self._redirected: list[str] = []
         self._known = self.ledger.known
         self._memories = self.ledger.memories
 
@@ -178,8 +179,10 @@ class Recorder(TorchFunctionMode):
 
     def _argument(self, value: Any) -> object:
         kind = type(value)
-        if kind is _TENSOR or kind is _PARAMETER:
+        if kind is _TENSOR:
             return self._read(value)
+        if kind is _PARAMETER:
+            return self._read_parameter(value)
         if kind in PLAIN_TYPES:
             return value
         return replaced(value, self._read)
@@ -199,6 +202,14 @@ class Recorder(TorchFunctionMode):
             self._params.append(record.index)
         return record
 
+    def _read_parameter(self, tensor: torch.Tensor) -> object:
+        read = self._read(tensor)
+        if type(read) is OpRecord:  # a parameter that the run itself has written
+            param = self.sources.params.get(id(tensor))
+            if param is not None:
+                self._params.append(param[1].index)
+        return read
+
     def _read_written(self, tensor: torch.Tensor, entry: Entry) -> object:
         record, memory = entry.record, entry.memory
         version = version_of(tensor)
@@ -209,12 +220,13 @@ class Recorder(TorchFunctionMode):
         writes = memory.writes
         if writes is not None and writes[-1].record.index > after:
             region = Region(tensor)
-            writers, old = last_writers(region, writes, after)
-            if writers:
-                if is_op and cast("OpRecord", record).kind == "buffer":
+            found, old = last_writers(region, writes, after)
+            if found:
+                writers = tuple(dict.fromkeys(write.record for write in found))
+                if is_op and cast("OpRecord", record).kind == "buffer" and any(write.hidden for write in found):
                     return self._reread_buffer(tensor, cast("OpRecord", record), writers, old, memory)
                 value = self._keeper.keep(tensor, memory) if self._save_all else None
-                read = AliasRead(record, tuple(writers), value)
+                read = AliasRead(record, writers, value)
                 self._aliases.append(_AliasedRead(entry, read, region, len(self._parents)))
                 return read
         if is_op:
@@ -224,7 +236,7 @@ class Recorder(TorchFunctionMode):
         return record
 
     def _reread_buffer(
-        self, tensor: torch.Tensor, before: OpRecord, writers: list[OpRecord], old: bool, memory: Memory
+        self, tensor: torch.Tensor, before: OpRecord, writers: Sequence[OpRecord], old: bool, memory: Memory
     ) -> OpRecord:
         parents = [before.index] if old else []
         parents.extend(writer.index for writer in writers)
@@ -247,14 +259,12 @@ class Recorder(TorchFunctionMode):
         merged = list(self._parents)
         for aliased in reversed(self._aliases):
             record = aliased.entry.record
-            writers: Sequence[OpRecord] = aliased.read.writers
-            old = True
             is_view = info.write_rule == "none" and memory is not None and memory is aliased.entry.memory
             region = Region(output) if is_view else aliased.region
             after = record.index if isinstance(record, OpRecord) else -1
-            writers, old = last_writers(region, aliased.entry.memory.writes or (), after)
+            writes, old = last_writers(region, aliased.entry.memory.writes or (), after)
             made = [record.index] if old and isinstance(record, OpRecord) else []
-            made.extend(writer.index for writer in writers)
+            made.extend(write.record.index for write in writes)
             merged[aliased.position : aliased.position] = made
         return dict.fromkeys(merged)
 
@@ -263,7 +273,7 @@ class Recorder(TorchFunctionMode):
     def _memory(self, output: torch.Tensor, info: FunctionInfo) -> Memory | None:
         try:
             return self._memories.get(storage_key(output))
-        except (NotImplementedError, RuntimeError):
+        except NO_STORAGE:
             return Memory(None, True, 0)
 
     def _new_memory(self, output: torch.Tensor, record: OpRecord, info: FunctionInfo) -> Memory:
@@ -319,6 +329,10 @@ class Recorder(TorchFunctionMode):
         if info.name in _REBINDING:
             if info.name not in _REDIRECTING:
                 self._known_version(args[0])
+                return
+            held = self.sources.find_held(args[0])
+            if held is not None and held.buffer is not None:
+                self._redirected.append(held.address)
             return
         first = self._known[id(outputs[0])].record
         if info.write_rule == "first":
@@ -338,7 +352,8 @@ class Recorder(TorchFunctionMode):
             record = own if made_here else first
             memory = entry.memory
             memory.version = version_of(tensor)
-            write = Write(cast("OpRecord", record), Region(tensor))
+            region = Region(_written_part(info, tensor, args))
+            write = Write(cast("OpRecord", record), region, not made_here)
             if memory.writes is None:
                 memory.writes = [write]
             else:
@@ -352,15 +367,10 @@ class Recorder(TorchFunctionMode):
         kwargs: dict[str, Any] | None,
     ) -> list[torch.Tensor]:
         moved = [tensor for tensor, version in versions if version_of(tensor) != version]
-        uncounted = any(version == -1 for _, version in versions)
-        if uncounted:
-            declared = UNDECLARED_WRITERS.get(cast("Any", self._function_of(info)))
-            if declared is not None:
-                moved.extend(tensor for tensor in declared(args, kwargs or {}) if tensor is not None)
+        if info.undeclared is not None:
+            written = {id(tensor): tensor for tensor in info.undeclared(args, kwargs or {}) if tensor is not None}
+            moved.extend(tensor for key, tensor in written.items() if all(key != id(other) for other in moved))
         return moved
-
-    def _function_of(self, info: FunctionInfo) -> Callable[..., Any] | None:
-        return next((function for function, known in self._functions.items() if known is info), None)
 
     def _known_version(self, tensor: torch.Tensor) -> None:
         entry = self.ledger.find(tensor)
@@ -374,6 +384,7 @@ class Recorder(TorchFunctionMode):
         sources = self.sources
         param = sources.params.get(id(tensor))
         if param is not None and param[0] is tensor:
+            param[1].shape = tuple(tensor.shape)  # a lazy one has got its shape by now
             memory = self.ledger.add_memory(tensor, param[1], shared=True)
             return self.ledger.add(tensor, param[1], memory)
         held = sources.find_held(tensor)
@@ -411,8 +422,12 @@ class Recorder(TorchFunctionMode):
         return record
 
     def input(self, address: str, tensor: torch.Tensor) -> OpRecord:
-        """Record an input of the model."""
-        return self._source("input", address, tensor, None, ())
+        """Record an input of the model; a tensor that is given twice counts as the first."""
+        known = self.ledger.find(tensor)
+        record = self._source("input", address, tensor, None if known is None else known.memory, ())
+        if known is not None:
+            self._known[id(tensor)] = known
+        return record
 
     def output(self, address: str, tensor: torch.Tensor) -> OpRecord:
         """Record an output of the model."""
@@ -426,6 +441,21 @@ class Recorder(TorchFunctionMode):
         if self._save_all or (self._save_some and self._policy.wants(record)):
             record.payload = self._keeper.keep(tensor, entry.memory)
         return record
+
+    def check_buffers(self) -> None:
+        """Refuse a run that gave a registered buffer other memory.
+
+        Raises:
+            CaptureError: code `buffer_data_assigned`.
+        """
+        if self._redirected:
+            raise CaptureError(
+                f"The forward pass assigned to the data of the buffer {self._redirected[0]!r}; what other holders of the "
+                "buffer see from then on is not defined.",
+                code="buffer_data_assigned",
+                remedy="write into the buffer with buffer.copy_(value), or assign a new tensor to the attribute",
+                buffers=tuple(self._redirected),
+            )
 
     # ---------------------------------------------------------------- reads of values
 
@@ -502,6 +532,16 @@ class Recorder(TorchFunctionMode):
             elif record.payload is None:
                 record.payload = self._keeper.keep(tensor, entry.memory)
         return self.ops_in(value)
+
+
+def _written_part(info: FunctionInfo, tensor: torch.Tensor, args: Sequence[Any]) -> torch.Tensor:
+    """The part of a tensor that a call wrote: all of it, but for an assignment through a basic index."""
+    if info.name != "setitem" or tensor is not args[0]:
+        return tensor
+    index = args[1] if type(args[1]) is tuple else (args[1],)
+    if not all(type(step) in (int, slice, type(None), type(Ellipsis)) for step in index):
+        return tensor
+    return tensor.detach()[index]
 
 
 _NO_WRITE = FunctionInfo("output", "output", "call")

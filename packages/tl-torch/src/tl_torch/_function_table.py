@@ -22,11 +22,17 @@ WriteRule = Literal["none", "first", "moved"]
 """none: only `out=` writes; first: writes its first argument; moved: whatever argument's version moved was written."""
 
 
+Written = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
+"""From the arguments of a call, those that it writes."""
+
+
 @final
 class FunctionInfo:
     """Facts about one function, looked up on every call."""
 
-    __slots__ = ("getter", "kernel", "name", "overwrites", "read_kind", "role", "trusted", "write_rule")
+    __slots__ = (
+        "getter", "kernel", "meta", "name", "overwrites", "read_kind", "role", "trusted", "undeclared", "write_rule",
+    )  # fmt: skip
 
     def __init__(
         self, name: str, kernel: str, role: Role, write_rule: WriteRule = "none", read_kind: ReadKind | None = None
@@ -41,6 +47,11 @@ class FunctionInfo:
         self.trusted = True
         """Whether memory that first appears in its result was allocated by it."""
         self.getter = False
+        """Whether it is the read of a property, which may return memory that existed before."""
+        self.undeclared: Written | None = None
+        """For a function that writes without saying so: which arguments a call writes."""
+        self.meta: Mapping[str, object] | None = None
+        """Rare facts that every call of it carries."""
 
 
 OVERWRITERS = frozenset({
@@ -89,14 +100,13 @@ _EXPOSURES: Mapping[str, ReadKind] = {
     "_typed_storage": "dlpack", "data_ptr": "dlpack",
 }  # fmt: skip
 
-Argument = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
 
 
 def _argument(args: Sequence[Any], kwargs: Mapping[str, Any], position: int, name: str) -> Any:
     return args[position] if len(args) > position else kwargs.get(name)
 
 
-def _norm_statistics(training_at: int, mean_at: int, training: str = "training") -> Argument:
+def _norm_statistics(training_at: int, mean_at: int, training: str = "training") -> Written:
     def written(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
         if not _argument(args, kwargs, training_at, training):
             return ()
@@ -108,7 +118,7 @@ def _norm_statistics(training_at: int, mean_at: int, training: str = "training")
     return written
 
 
-def _renormalised(weight_at: int, norm_at: int) -> Argument:
+def _renormalised(weight_at: int, norm_at: int) -> Written:
     def written(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
         if _argument(args, kwargs, norm_at, "max_norm") is None:
             return ()
@@ -117,7 +127,7 @@ def _renormalised(weight_at: int, norm_at: int) -> Argument:
     return written
 
 
-UNDECLARED_WRITERS: dict[Callable[..., Any], Argument] = {
+UNDECLARED_WRITERS: dict[Callable[..., Any], Written] = {
     F.batch_norm: _norm_statistics(5, 1),
     torch.batch_norm: _norm_statistics(5, 3),
     F.instance_norm: _norm_statistics(5, 1, "use_input_stats"),
@@ -193,11 +203,15 @@ def describe(function: Callable[..., Any]) -> FunctionInfo:
         info.getter = True
         return info
     if function is torch.autograd.grad:
-        return FunctionInfo("autograd_grad", "torch.autograd.grad", "call")
+        info = FunctionInfo("autograd_grad", "torch.autograd.grad", "call")
+        info.meta = {"transform_kind": "autograd.grad"}
+        return info
     if _opens(function):
         return FunctionInfo(name, kernel, "composite", "first" if _is_inplace(name, function) else "none")
     if function in UNDECLARED_WRITERS:
-        return FunctionInfo(name, kernel, "call", "moved")
+        info = FunctionInfo(name, kernel, "call", "moved")
+        info.undeclared = UNDECLARED_WRITERS[function]
+        return info
     foreach_write = kernel.startswith("_foreach_") or kernel.startswith("_fused_") or kernel.startswith("_amp_")
     if foreach_write:
         return FunctionInfo(name, kernel, "call", "moved")

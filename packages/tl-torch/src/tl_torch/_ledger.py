@@ -12,6 +12,9 @@ from tl_core import OpRecord, ParamRecord
 from tl_torch._torch_private import pin_storage_key, storage_key, unpin_storage_key, version_of
 from tl_torch._writes import Write
 
+NO_STORAGE = (NotImplementedError, RuntimeError, ValueError)
+"""What torch raises when a tensor without an ordinary storage is asked for it."""
+
 
 @final
 class Memory(Struct, gc=False, eq=False):
@@ -55,14 +58,14 @@ class Ledger:
         """The memory of a tensor where it was met before."""
         try:
             return self.memories.get(storage_key(tensor))
-        except (NotImplementedError, RuntimeError):
+        except NO_STORAGE:
             return None
 
     def add_memory(self, tensor: torch.Tensor, owner: OpRecord | ParamRecord, shared: bool) -> Memory:
         """Note the memory of a tensor that was not met before."""
         try:
             key = storage_key(tensor)
-        except (NotImplementedError, RuntimeError):
+        except NO_STORAGE:
             return Memory(None, True, 0)
         memory = self.memories.get(key)
         if memory is None:

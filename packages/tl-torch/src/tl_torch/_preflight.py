@@ -46,7 +46,7 @@ def target_of(model: object) -> Target:
     """The module and method behind what the user gave.
 
     Raises:
-        CaptureError: it is scripted or exported (codes `scripted_model`, `exported_model`).
+        CaptureError: it is scripted or exported (code `scripted_model`), or exported (`model_type_unsupported`).
         ArgumentTypeError: it is no model (`model_type_unsupported`).
     """
     method = "__call__"
@@ -58,7 +58,7 @@ def target_of(model: object) -> Target:
     if type(model).__module__.startswith("torch.export") and type(model).__name__ == "ExportedProgram":
         raise CaptureError(
             "An ExportedProgram is a graph, not a model that runs operation by operation.",
-            code="exported_model",
+            code="model_type_unsupported",
             remedy="trace the nn.Module that was exported, or exported.module()",
             model=type(model).__name__,
         )
@@ -242,7 +242,7 @@ def check_tensors(named: Iterable[tuple[str, torch.Tensor]]) -> None:
         f"{len(offenders)} of the model's tensors have no ordinary dense values:{shown}",
         code="unsupported_tensor_variant",
         remedy="materialise dense tensors on a real device before tracing",
-        offenders=tuple({"address": address, "variant": variant} for address, variant in offenders),
+        offenses=tuple({"address": address, "variant": variant} for address, variant in offenders),
     )
 
 

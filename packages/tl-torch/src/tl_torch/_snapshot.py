@@ -37,7 +37,7 @@ class ReferencePayload(DeferredPayload):
         if version_of(self._value) != self._version:
             raise MutatedReferenceError(
                 'This value was kept with save_mode="reference" and was written in place after it was recorded.',
-                code="reference_mutated",
+                code="mutated_reference",
                 remedy='trace again with save_mode="copy"',
                 recorded_version=self._version,
                 version=version_of(self._value),

@@ -62,10 +62,10 @@ class Sources:
         if record is None:
             kind = type(module)
             record = self.modules[key] = self._builder.module_record(address, kind.__name__, module.training)
-            self.classes.add(kind)
             if isinstance(module, torch.jit.ScriptModule):
                 self.scripted.append(address)
                 return record
+            self.classes.add(kind)
             self._attributes(module, address)
         else:
             record.aliases.append(address)
@@ -127,7 +127,7 @@ class Sources:
                 self.functions.append(value)
             elif not isinstance(value, _FUNCTIONS):
                 for step, tensor in tensors_in(value, "", self._visited):
-                    self._hold("buffer", path + step, tensor)
+                    self._hold("constant", path + step, tensor)
 
     def _partial(self, partial: functools.partial[Any], path: str) -> None:
         for step, tensor in tensors_in([partial.args, partial.keywords], "", self._visited):

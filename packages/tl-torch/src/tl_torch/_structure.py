@@ -30,7 +30,7 @@ _CLOSED = (
 
 
 def tensors_in(value: Any, path: str = "", visited: set[int] | None = None) -> Iterator[tuple[str, torch.Tensor]]:
-    """Every tensor inside `value` with its path (`[0].logits`), in order of appearance.
+    """Every tensor inside `value` with its path (`.0.logits`), in order of appearance.
 
     Args:
         value: anything.
@@ -62,14 +62,13 @@ def _children(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, (list, tuple)):
         fields = getattr(cast("Any", value), "_fields", None)  # a named tuple's
         for number, item in enumerate(cast("list[Any]", value)):
-            yield (f".{fields[number]}" if fields else f"[{number}]"), item
+            yield (f".{fields[number]}" if fields else f".{number}"), item
     elif isinstance(value, Mapping):
-        attributes = dataclasses.is_dataclass(value)
         for key, item in cast("Mapping[Any, Any]", value).items():
-            yield (f".{key}" if attributes else f"[{key!r}]"), item
+            yield f".{key}", item
     elif isinstance(value, (set, frozenset)):
         for number, item in enumerate(cast("set[Any]", value)):
-            yield f"{{{number}}}", item
+            yield f".{number}", item
     elif isinstance(value, _CLOSED):
         return
     elif dataclasses.is_dataclass(value):

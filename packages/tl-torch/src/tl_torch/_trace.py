@@ -7,7 +7,7 @@ import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from time import perf_counter_ns
 from typing import Any, Literal, final, get_args
 
@@ -96,6 +96,10 @@ def trace(
             remedy="capture=tl.CaptureOptions(recurrence_detection=False)",
             given=type(options).__name__,
         )
+    if name is not None and not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ArgumentTypeError(
+            f"name= takes a string, and was given {name!r}.", code="name_invalid", remedy='name="baseline"', given=name
+        )
     target = target_of(model)
     check_context()
     args, kwargs = arguments(inputs, input_kwargs)
@@ -154,7 +158,9 @@ class _Run:
         try:
             trace = self._record(start)
         except BaseException as error:
-            error.partial_trace = self._finish(start, "failed", None)  # pyright: ignore[reportAttributeAccessIssue]
+            partial = self._finish(start, "failed", None)
+            with suppress(AttributeError):  # an exception class may refuse attributes
+                error.partial_trace = partial  # pyright: ignore[reportAttributeAccessIssue]
             raise
         finally:
             self._recorder.ledger.close()
@@ -163,13 +169,18 @@ class _Run:
 
     def _record(self, start: int) -> Trace:
         recorder = self._recorder
-        for address, tensor in self._inputs:
-            recorder.input(address, tensor)
-        with _without_gradients(self._options):
-            result = _run(recorder, self._target, self._args, self._kwargs)
-            paths = iter([path for path, _ in tensors_in(result)])
-            template = replaced(result, lambda tensor: recorder.output(next(paths, ""), tensor))
-        return self._finish(start, "complete", template)
+        install(recorder.calls)
+        try:
+            for address, tensor in self._inputs:
+                recorder.input(address, tensor)
+            with _without_gradients(self._options):
+                result = _run(recorder, self._target, self._args, self._kwargs)
+                paths = iter([path.removeprefix(".") for path, _ in tensors_in(result)])
+                output = replaced(result, lambda tensor: recorder.output(next(paths, ""), tensor))
+        finally:
+            remove()
+        recorder.check_buffers()
+        return self._finish(start, "complete", output)
 
     def _finish(self, start: int, outcome: Literal["complete", "failed"], output: object) -> Trace:
         kind = type(self._target.model).__name__
@@ -195,11 +206,7 @@ def _without_gradients(options: CaptureOptions) -> AbstractContextManager[object
 
 def _run(recorder: Recorder, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Run the model under the recorder. The stack of a recorded call ends at this function."""
-    install(recorder.calls)
-    try:
-        with recorder:
-            if target.method == "__call__":
-                return target.run(args, kwargs)
-            return recorder.calls.method_call(target.function, target.model, args, kwargs)
-    finally:
-        remove()
+    with recorder:
+        if target.method == "__call__":
+            return target.run(args, kwargs)
+        return recorder.calls.method_call(target.function, target.model, args, kwargs)

@@ -59,26 +59,28 @@ class Write(Struct, gc=False, eq=False):
 
     record: OpRecord
     region: Region
+    hidden: bool
+    """Whether the written tensor is no output of the call, so that the record's own value is another one."""
 
 
-def last_writers(read: Region, writes: Sequence[Write], after: int) -> tuple[list[OpRecord], bool]:
+def last_writers(read: Region, writes: Sequence[Write], after: int) -> tuple[list[Write], bool]:
     """Who wrote what `read` holds, among the writes recorded later than op `after`.
 
     Returns:
-        The writers of at least one byte read, oldest first, and whether any byte is older than all of them.
+        The writes of at least one byte read, oldest first, and whether any byte is older than all of them.
     """
     if read.low == read.high:
         return [], True
-    writers: list[OpRecord] = []
+    writers: list[Write] = []
     left = _Remainder(read)
     for write in reversed(writes):
         if write.record.index <= after:
             break
         if left.take(write.region):
-            writers.append(write.record)
+            writers.append(write)
             if left.empty:
                 break
-    return list(dict.fromkeys(reversed(writers))), not left.empty
+    return writers[::-1], not left.empty
 
 
 @final
