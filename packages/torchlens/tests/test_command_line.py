@@ -106,3 +106,14 @@ def test_help_names_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     for command in ("demo", "show", "summary"):
         assert command in printed
+
+
+def test_the_demo_without_its_libraries_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "torchvision", None)
+    assert run(["demo", "--folder", str(tmp_path / "demo")]) == 2
+    message = capsys.readouterr().err
+    assert "torchvision and transformers" in message
+    assert "What to do: pip install 'torchlens[demo]'" in message
+    assert not (tmp_path / "demo").exists()

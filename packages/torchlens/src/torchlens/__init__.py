@@ -8,8 +8,9 @@ from importlib import import_module as _import_module
 from importlib.util import find_spec as _find_spec
 
 _HOME = {
-    # recording
+    # recording and loading
     "trace": "tl_torch",
+    "load": "tl_core",
     # what a run gives back
     "Trace": "tl_core",
     "Op": "tl_core",

@@ -10,6 +10,7 @@ from tl_core import func as func
 from tl_core import in_module as in_module
 from tl_core import label as label
 from tl_core import label_contains as label_contains
+from tl_core import load as load
 from tl_core import module as module
 from tl_core import where as where
 from tl_torch import trace as trace

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from time import perf_counter
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
 
-from tl_core import MissingDependencyError
+from tl_core import Bytes, Duration, MissingDependencyError
 from torchlens._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-STEPS_PER_NETWORK = 5
-"""Build, trace, save, load, draw."""
+STEPS = 1 + 3 * 5
+"""The imports; then build, trace, save, load and draw, for each network."""
 
 
 def run_demo(folder: Path, console: Console) -> None:
@@ -33,14 +33,16 @@ def run_demo(folder: Path, console: Console) -> None:
     Raises:
         MissingDependencyError: torchvision or transformers is not installed.
     """
-    started = perf_counter()
-    networks = load_networks()
-    folder.mkdir(parents=True, exist_ok=True)
-    console.print(f"TorchLens traces {len(networks)} networks with random weights. Nothing is downloaded.")
-    with progress_bar(console, STEPS_PER_NETWORK * len(networks)) as begin:
+    started = perf_counter_ns()
+    console.print("TorchLens traces three networks with random weights. Nothing is downloaded.")
+    with progress_bar(console, STEPS) as begin:
+        begin("importing torch, torchvision and transformers")
+        networks = load_networks()
+        folder.mkdir(parents=True, exist_ok=True)
         for network in networks:
             show_network(network, folder, console, begin)
-    console.print(farewell(folder, networks[0], perf_counter() - started), soft_wrap=True, markup=False)
+    duration = Duration.from_ns(perf_counter_ns() - started)
+    console.print(farewell(folder, networks[0], duration), soft_wrap=True, markup=False)
 
 
 def load_networks() -> tuple[DemoNetwork, ...]:
@@ -71,25 +73,26 @@ def show_network(network: DemoNetwork, folder: Path, console: Console, begin: Ca
     model, inputs = network.build()
 
     begin(f"tracing {network.name}")
-    trace, seconds = timed(lambda: tl_torch.trace(model, inputs))
+    trace, duration = timed(lambda: tl_torch.trace(model, inputs))
     console.print(trace.summary())
     op = trace.ops[network.site]
     say = partial(console.print, soft_wrap=True, markup=False)
-    say(f"\ntraced     {len(trace.ops)} operations in {seconds:.2f} s")
+    count = sum(op.kind == "op" for op in trace.ops)
+    say(f"\ntraced     {count} operations in {duration}")
     say(f"looked up  trace.ops[{network.site!r}]: {op.dtype} {' x '.join(map(str, op.shape))}")
 
     begin(f"saving {network.name}")
-    bundle, seconds = timed(lambda: trace.save(folder / f"{network.name}.tlspec", overwrite=True))
-    say(f"saved      {bundle}: {size_on_disk(bundle)} in {seconds:.2f} s")
+    bundle, duration = timed(lambda: trace.save(folder / f"{network.name}.tlspec", overwrite=True))
+    say(f"saved      {bundle}: {size_on_disk(bundle)} in {duration}")
 
     begin(f"loading {network.name}")
-    loaded, seconds = timed(lambda: tl_torch.load(bundle, lazy=True))
+    loaded, duration = timed(lambda: tl_torch.load(bundle, lazy=True))
     verdict = "the same" if same(loaded.ops[network.site].out, op.out) else "NOT THE SAME"
-    say(f"loaded     in {seconds:.3f} s; the activation read back is {verdict}, bit by bit")
+    say(f"loaded     in {duration}; the activation read back is {verdict}, bit by bit")
 
     begin(f"drawing {network.name}")
-    picture, seconds = timed(lambda: tl_viz.draw(trace).save(folder / f"{network.name}.svg"))
-    say(f"drew       {picture} in {seconds:.2f} s")
+    picture, duration = timed(lambda: tl_viz.draw(trace).save(folder / f"{network.name}.svg"))
+    say(f"drew       {picture} in {duration}")
 
 
 def same(one: object, other: object) -> bool:
@@ -99,23 +102,22 @@ def same(one: object, other: object) -> bool:
     return isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor) and torch.equal(one, other)
 
 
-def timed(work: Callable[[], Result]) -> tuple[Result, float]:
-    """Do the work and say how many seconds it took."""
-    started = perf_counter()
-    return work(), perf_counter() - started
+def timed(work: Callable[[], Result]) -> tuple[Result, Duration]:
+    """Do the work and say how long it took."""
+    started = perf_counter_ns()
+    return work(), Duration.from_ns(perf_counter_ns() - started)
 
 
 def size_on_disk(path: Path) -> str:
     """Return how many files a bundle has and how large they are."""
     files = [file for file in path.rglob("*") if file.is_file()]
-    megabytes = sum(file.stat().st_size for file in files) / 1e6
-    return f"{len(files)} files, {megabytes:.1f} MB"
+    return f"{len(files)} files, {Bytes(sum(file.stat().st_size for file in files))}"
 
 
-def farewell(folder: Path, network: DemoNetwork, seconds: float) -> str:
+def farewell(folder: Path, network: DemoNetwork, duration: Duration) -> str:
     """Say where the files are, how long it took and what to try next."""
     bundle = folder / f"{network.name}.tlspec"
     return (
-        f"\nDone in {seconds:.0f} s. The bundles and pictures are in {folder.resolve()}\n\n"
+        f"\nDone in {duration}. The bundles and pictures are in\n  {folder.resolve()}\n\n"
         f"Try next:\n  torchlens summary {bundle}\n  torchlens show {bundle} {network.site}\n  torchlens doctor"
     )
