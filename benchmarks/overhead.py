@@ -1,0 +1,262 @@
+"""What a trace costs: time over the raw forward, memory, import, saving and loading, each against its bar.
+
+    uv run python benchmarks/overhead.py [--quick]
+
+Times are thread CPU time on one torch thread with garbage collection on, medians of repetitions in which the raw
+forward and every way of recording take turns. "Derived" means that every table was read: labels, layers, passes,
+edges, distances, costs and source lines of every op. `--quick` takes fewer repetitions and leaves the longest loop out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import networks
+import torch
+from networks import Network
+from rows import Row, show, write
+from stopwatch import interleaved
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map_only
+
+import tl_torch as tl
+from tl_core import Trace, op_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HERE = Path(__file__).parent
+RESULT = HERE / "results" / "overhead.json"
+REPETITIONS = {"mlp": 101, "resnet18": 21, "gpt2": 11, "loop500": 15, "loop17000": 3}
+QUICK = {"mlp": 31, "resnet18": 5, "gpt2": 3, "loop500": 5}
+US = 1e6
+
+
+class CloneEveryOutput(TorchDispatchMode):
+    """The least that anybody could do: keep a copy of everything that a kernel returns."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        self.kept.append(tree_map_only(torch.Tensor, torch.clone, result))
+        return result
+
+
+def cloned(network: Network) -> list[object]:
+    """Run the network under the five-line mode."""
+    with CloneEveryOutput() as mode:
+        mode.kept = []
+        network.run()
+    return mode.kept
+
+
+def traced(network: Network, save: str = "all") -> Trace:
+    """Record the network."""
+    return tl.trace(network.model, network.args, network.kwargs, save=save)
+
+
+def read_everything(trace: Trace) -> Trace:
+    """Derive and read every table of a trace."""
+    op_table(trace, "all")
+    for layer in trace.layers:
+        assert layer.label
+        assert layer.num_passes
+    return trace
+
+
+def ways_of(network: Network) -> dict[str, Callable[[], object]]:
+    """Everything that is measured on a network, by name."""
+    return {
+        "raw": network.run,
+        "recorded": lambda: traced(network),
+        "derived": lambda: read_everything(traced(network)),
+        "none": lambda: traced(network, "none"),
+        "clone": lambda: cloned(network),
+    }
+
+
+def forward_rows(name: str, repetitions: int) -> Iterator[Row]:
+    """Cost an op and ratios of one network, with gradients and without."""
+    network = networks.build(name)
+    for grad in (True, False):
+        with torch.set_grad_enabled(grad):
+            count = sum(op.kind == "op" for op in traced(network).ops)
+            seconds = interleaved(ways_of(network), repetitions)
+        yield from timed_rows(name, f"{network.name}, {'grad' if grad else 'no grad'}", count, seconds)
+
+
+def timed_rows(name: str, title: str, count: int, seconds: dict[str, float]) -> Iterator[Row]:
+    """Turn the medians of one network into rows."""
+    raw = seconds["raw"]
+    real = name in {"resnet18", "gpt2"}
+    note = f"{count:,} ops, raw {raw * 1e3:.3g} ms"
+
+    def over(way: str) -> float:
+        return (seconds[way] - raw) / count * US
+
+    yield Row(measure="recorded, full save", network=title, value=over("recorded"), unit="us/op", bar=25, note=note)
+    yield Row(measure="derived, full save", network=title, value=over("derived"), unit="us/op", bar=40)
+    yield Row(
+        measure="derived, full save: ratio", network=title, value=seconds["derived"] / raw, unit="x raw",
+        bar=1.2 if real else None,
+    )  # fmt: skip
+    yield Row(
+        measure='recorded, save="none": ratio', network=title, value=seconds["none"] / raw, unit="x raw",
+        bar=1.15 if real else None, note=f"{over('none'):.1f} us/op",
+    )  # fmt: skip
+    yield Row(
+        measure="for comparison: clone every output", network=title, value=seconds["clone"] / raw, unit="x raw",
+        note=f"{over('clone'):.1f} us/op, kernels instead of functions",
+    )  # fmt: skip
+
+
+def growth_rows(rows: list[Row]) -> Iterator[Row]:
+    """Cost an op of the long loop over that of the short one."""
+    for measure in ("recorded, full save", "derived, full save"):
+        for grad in ("grad", "no grad"):
+            short, long = (
+                next((row.value for row in rows if row.measure == measure and row.network == title), None)
+                for title in (f"loop, 3,001 ops, {grad}", f"loop, 102,001 ops, {grad}")
+            )
+            if short is not None and long is not None:
+                yield Row(
+                    measure="102,001 ops against 3,001: cost an op", network=f"{measure}, {grad}", value=long / short,
+                    unit="x", bar=1.2,
+                )  # fmt: skip
+
+
+def probe(*words: str) -> dict[str, float]:
+    """Run `probe.py` in a process of its own."""
+    command = [sys.executable, str(HERE / "probe.py"), *words]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
+
+
+def memory_rows() -> Iterator[Row]:
+    """Peak memory over the raw forward, and memory of the records."""
+    titles = {"chain": "chain of 64 MB activations", "resnet18": "resnet18, 16 images"}
+    for network, title in titles.items():
+        raw = probe("peak", "raw", network)["growth_mb"]
+        for way, label in (("none", 'save="none"'), ("site", "one site saved")):
+            found = probe("peak", way, network)["growth_mb"]
+            yield Row(
+                measure="peak memory over the raw forward", network=f"{title}, {label}", value=found / raw,
+                unit="x raw", bar=1.05, note=f"{found:.0f} MB against {raw:.0f} MB",
+            )  # fmt: skip
+    found = probe("record")
+    yield Row(
+        measure="memory beside payloads", network="loop, recorded", value=found["recorded"], unit="B/op", bar=1536
+    )
+    yield Row(measure="memory beside payloads", network="loop, derived", value=found["derived"], unit="B/op", bar=1536)
+
+
+def repeated_rows() -> Iterator[Row]:
+    """Cost of later traces, with the earlier ones kept and dropped."""
+    for way in ("alive", "dropped"):
+        runs = [probe("repeat", way) for _ in range(3)]
+        for which, bar in (("first", None), ("tenth", 40)):
+            yield Row(
+                measure=f"{which} trace of a process, derived", network=f"loop, 3,001 ops, earlier traces {way}",
+                value=median(run[which] for run in runs), unit="us/op", bar=bar,
+            )  # fmt: skip
+
+
+def child_seconds(code: str) -> float:
+    """CPU time of a fresh Python that runs `code`."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", code], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def import_row(repetitions: int) -> Row:
+    """`import torchlens` over bare Python, in CPU time of a fresh process."""
+    pairs = [(child_seconds("pass"), child_seconds("import torchlens")) for _ in range(repetitions)]
+    value = (median(pair[1] for pair in pairs) - median(pair[0] for pair in pairs)) * 1e3
+    return Row(measure="import torchlens over bare Python", network="", value=value, unit="ms", bar=20)
+
+
+def bundle_rows(repetitions: int) -> Iterator[Row]:
+    """Save GPT-2's trace, and load it lazily; wall time."""
+    network = networks.build("gpt2")
+    with torch.no_grad():
+        trace = traced(network)
+    label = next(op.label for op in trace.ops if op.func_name == "scaled_dot_product_attention")
+    saving: list[float] = []
+    loading: list[float] = []
+    for _ in range(repetitions):
+        with tempfile.TemporaryDirectory() as folder:
+            bundle = Path(folder) / "gpt2.tlspec"
+            start = perf_counter()
+            trace.save(bundle)
+            seconds = perf_counter() - start
+            files = [path for path in bundle.rglob("*") if path.is_file()]
+            size = sum(path.stat().st_size for path in files)
+            saving.append(seconds - written_once(Path(folder), files))
+            start = perf_counter()
+            assert tl.load(bundle, lazy=True).ops[label].out is not None
+            loading.append(perf_counter() - start)
+    yield Row(
+        measure="save, over writing the bytes once", network="GPT-2 small", value=median(saving), unit="s", bar=0.2,
+        note=f"{size / 1e6:.0f} MB",
+    )  # fmt: skip
+    yield Row(measure="files of the bundle", network="GPT-2 small", value=len(files), unit="files", bar=6)
+    yield Row(
+        measure="load lazily, read one activation",
+        network="GPT-2 small",
+        value=median(loading) * 1e3,
+        unit="ms",
+        bar=50,
+    )
+
+
+def written_once(folder: Path, files: list[Path]) -> float:
+    """Seconds to write what the files hold into one file and to flush it to the disk."""
+    held = [path.read_bytes() for path in files]
+    start = perf_counter()
+    with (folder / "once").open("wb") as target:
+        target.writelines(held)
+        target.flush()
+        os.fsync(target.fileno())
+    return perf_counter() - start
+
+
+def main() -> None:
+    """Measure everything, print the table, write the JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="fewer repetitions, and no loop of 17,000 steps")
+    parser.add_argument("--only", nargs="*", choices=[*REPETITIONS, "memory", "repeat", "import", "bundle"])
+    options = parser.parse_args()
+    repetitions = QUICK if options.quick else REPETITIONS
+    few = 3 if options.quick else 9
+    parts: dict[str, Callable[[], Iterator[Row] | list[Row]]] = {
+        **{name: lambda name=name: forward_rows(name, repetitions[name]) for name in repetitions},
+        "memory": memory_rows,
+        "repeat": repeated_rows,
+        "import": lambda: [import_row(10 * few)],
+        "bundle": lambda: bundle_rows(few),
+    }
+    rows: list[Row] = []
+    for name, measure in parts.items():
+        if options.only is None or name in options.only:
+            print(f"measuring {name} ...", file=sys.stderr, flush=True)
+            rows.extend(measure())
+    rows.extend(growth_rows(rows))
+    order = list(dict.fromkeys(row.measure for row in rows))
+    rows.sort(key=lambda row: order.index(row.measure))
+    show(rows, f"Overhead of a trace: {sum(row.verdict == 'missed' for row in rows)} bars missed")
+    if options.only is None:
+        write(rows, RESULT, quick=options.quick)
+
+
+if __name__ == "__main__":
+    main()
