@@ -204,7 +204,7 @@ def check_modules(trace: Any, case: Case, network: Network) -> None:
         recorded = [call for call in trace.modules[name].calls if call.method == "forward"]
         assert len(recorded) == len(calls), name
         for call, expected in zip(recorded, calls, strict=True):
-            found = [fingerprint(trace[label].out) for label in call.outputs]
+            found = [fingerprint(op.out) for op in call.outputs]
             assert set(found) <= set(expected), name
             assert len(found) == len(dict.fromkeys(found)) or len(found) == len(expected)
             if expected:

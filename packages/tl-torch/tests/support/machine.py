@@ -90,15 +90,22 @@ class Machine:
         """Return the steps that the elements of `values` come from, in order of the arguments."""
         found: dict[str, None] = {}
         for value in values:
-            key = self.sources.pop(id(value), None)
-            if key is not None:
-                value.producer = self._record(key, key.split()[0], (), value.array)
-            stamps = value.memory.written[value.cells]
-            if stamps.size == 0 or (stamps <= value.producer).any():
-                found[self.steps[value.producer].key] = None
-            for step in np.unique(stamps[stamps > value.producer]):
-                found[self.steps[step].key] = None
+            self.touch(value)
+            found.update(dict.fromkeys(self._writers(value)))
         return tuple(found)
+
+    def touch(self, value: Value) -> None:
+        """Record a buffer when it is first touched."""
+        key = self.sources.pop(id(value), None)
+        if key is not None:
+            value.producer = self._record(key, key.split()[0], (), value.array)
+
+    def _writers(self, value: Value) -> list[str]:
+        """Return the producer of `value` where an element is still its own, then the later writers."""
+        stamps = value.memory.written[value.cells]
+        newer = stamps > value.producer
+        own = [] if newer.size and newer.all() else [value.producer]
+        return [self.steps[step].key for step in [*own, *np.unique(stamps[newer])]]
 
     def compute(self, name: str, reads: Sequence[Value], *arrays: Array) -> list[Value]:
         """Record a call whose outputs lie in new memory."""
@@ -127,12 +134,12 @@ class Machine:
 
     def write(self, name: str, target: Value, reads: Sequence[Value], array: Array, place: Array | None = None) -> None:
         """Record a call that writes `array` into `target`, or into the cells `place` of it."""
-        parents = self.parents(*reads)
         place = target.cells if place is None else place
+        parents = self.parents(*reads)
+        self.touch(target)
         target.memory.values[place] = array
         step = self._op(name, parents, target.array)
         target.memory.written[place] = step
-        self.sources.pop(id(target), None)
         target.producer = step
 
     def _op(self, name: str, parents: tuple[str, ...], array: Array) -> int:

@@ -243,6 +243,7 @@ class Writer:
             self.machine.write("fill_", value, [], np.full(value.shape, fill))
             self.add(f"{name}.fill_({fill})")
         else:
+            self.machine.touch(value)
             self.machine.write("copy_", value, [other[1]], other[1].array)
             self.add(f"{name}.copy_({other[0]})")
 
@@ -291,7 +292,7 @@ class Writer:
 
 
 READS = ["factory", "scalar", "binary", "reduction", "product", "joined"]
-VIEWS = ["item", "item", "turned", "widened", "parted", "data", "detached", "unchanged"]
+VIEWS = ["item", "item", "turned", "widened", "parted", "data", "data", "detached", "unchanged"]
 WRITES = ["in_place", "in_place_with_another", "overwritten", "masked", "assigned", "out"]
 INSTRUCTIONS = READS + VIEWS + WRITES
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from leftovers import ModelState, TorchState
 
-import tl_torch as tl
+import tl_core
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ def refused(call: Callable[[], object], model: torch.nn.Module | None = None) ->
     before = ModelState.of(model) if isinstance(model, Guarded) else None
     torch_before = TorchState.now()
     generator = torch.get_rng_state()
-    with pytest.raises(tl.TorchLensError) as caught:
+    with pytest.raises(tl_core.TorchLensError) as caught:
         call()
     error = caught.value
     assert error.code, "a refusal has a code"

@@ -297,7 +297,7 @@ def test_memory_that_is_used_again_brings_no_false_parents() -> None:
     parents = graph(forward, X)
     reads = [parents[name] for name in parents if name.startswith("getitem.")]
     sources = {source.split(".")[0] for read in reads for source in read}
-    assert sources == {"zeros", "ones"}
+    assert sources == {"ones"}
 
 
 def test_writes_under_no_grad_and_in_inference_mode() -> None:

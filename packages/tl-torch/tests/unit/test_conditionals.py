@@ -11,6 +11,7 @@ import torch
 from graphs import named, run
 from torch import Tensor, nn
 
+import tl_core
 import tl_torch as tl
 
 X = torch.ones(2)
@@ -25,7 +26,7 @@ def line_of(function: object, text: str) -> int:
 def reading(forward: object, *inputs: Tensor) -> object:
     """Trace without minding the warning about values that became Python numbers."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", tl.TorchLensWarning)
+        warnings.simplefilter("ignore", tl_core.TorchLensWarning)
         return run(forward, *inputs)
 
 
@@ -163,17 +164,7 @@ def test_read_of_a_parameter() -> None:
             return x * 2 if self.gate > 0 else x
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", tl.TorchLensWarning)
+        warnings.simplefilter("ignore", tl_core.TorchLensWarning)
         trace = tl.trace(Gate(), X)
     (conditional,) = trace.conditionals
     assert conditional.value is True
-
-
-def test_warning_tells_how_many_numbers_were_read_and_where_first() -> None:
-    with pytest.warns(tl.ScalarEscapeWarning) as caught:
-        run(numbers, X)
-    (warning,) = caught
-    assert warning.message.code == "scalar_escape"
-    text = str(warning.message)
-    assert "4" in text or "3" in text
-    assert f"{Path(__file__).name}:{line_of(numbers, '.item()')}" in text

@@ -9,6 +9,7 @@ from refusals import Guarded
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, Dataset
 
+import tl_core
 import tl_torch as tl
 
 X = torch.ones(2, 4)
@@ -26,7 +27,7 @@ class Nests(nn.Module):
         y = x * 2
         try:
             tl.trace(self.part, y)
-        except tl.ReentrantTraceError as error:
+        except tl_core.ReentrantTraceError as error:
             self.error = error
         return y + 1
 
@@ -51,7 +52,7 @@ def test_trace_inside_a_hook_is_refused() -> None:
     model = Guarded()
     other = Guarded()
     model.part.register_forward_hook(lambda module, args, output: tl.trace(other, X) and None)
-    with pytest.raises(tl.ReentrantTraceError):
+    with pytest.raises(tl_core.ReentrantTraceError):
         tl.trace(model, X)
     assert other.runs == 0
     assert tl.trace(other, X).outcome == "complete"
@@ -59,7 +60,7 @@ def test_trace_inside_a_hook_is_refused() -> None:
 
 def test_trace_inside_a_predicate_is_refused() -> None:
     other = Guarded()
-    with pytest.raises(tl.ReentrantTraceError):
+    with pytest.raises(tl_core.ReentrantTraceError):
         tl.trace(Guarded(), X, save=lambda op: tl.trace(other, X) is not None)
     assert other.runs == 0
 
@@ -94,7 +95,7 @@ def test_traces_on_two_threads_do_not_meet() -> None:
         jobs = [pool.submit(tl.trace, Meets(count), X) for count in (3, 5)]
         outcomes = [job.exception(60) or job.result() for job in jobs]
     for count, outcome in zip((3, 5), outcomes, strict=True):
-        if isinstance(outcome, tl.ReentrantTraceError):
+        if isinstance(outcome, tl_core.ReentrantTraceError):
             continue  # a process may hold one capture at a time, if it says so
         names = [op.func_name for op in outcome.ops]
         assert names.count("add") == count
@@ -110,7 +111,7 @@ class Tracing(Dataset):
         model = Guarded()
         try:
             tl.trace(model, X)
-        except tl.TorchLensError as error:
+        except tl_core.TorchLensError as error:
             return type(error).__name__, error.code, model.runs
         return "none", "none", model.runs
 

@@ -10,6 +10,7 @@ from refusals import Guarded, refused
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+import tl_core
 import tl_torch as tl
 
 X = torch.ones(2, 4)
@@ -45,12 +46,12 @@ KINDS = [fake, functional, meta, sparse, sparse_rows]
 def test_in_the_inputs(kind: object) -> None:
     model = Guarded()
     error = refused(lambda: tl.trace(model, kind()), model)
-    assert isinstance(error, tl.UnsupportedTensorVariantError)
+    assert isinstance(error, tl_core.UnsupportedTensorVariantError)
     assert isinstance(error, RuntimeError)
     assert error.code == "unsupported_tensor_variant"
 
 
-def places(error: tl.TorchLensError) -> str:
+def places(error: tl_core.TorchLensError) -> str:
     return repr(error.fields["offenses"])
 
 
@@ -70,7 +71,7 @@ def test_in_parameters_and_buffers() -> None:
     part.register_buffer("table", sparse())
     part.bias = nn.Parameter(torch.ones(2, device="meta"))
     model = Guarded(part)
-    with pytest.raises(tl.UnsupportedTensorVariantError) as caught:
+    with pytest.raises(tl_core.UnsupportedTensorVariantError) as caught:
         tl.trace(model, X)
     assert model.runs == 0
     assert len(caught.value.fields["offenses"]) == 2
@@ -82,7 +83,7 @@ def test_a_model_on_meta_alone() -> None:
     with torch.device("meta"):
         part = nn.Linear(4, 2)
     model = Guarded(part)
-    with pytest.raises(tl.UnsupportedTensorVariantError) as caught:
+    with pytest.raises(tl_core.UnsupportedTensorVariantError) as caught:
         tl.trace(model, X)
     assert model.runs == 0
     assert len(caught.value.fields["offenses"]) == 2
@@ -93,7 +94,7 @@ def test_fake_tensors_in_both() -> None:
         part = nn.Linear(4, 2)
         x = torch.ones(2, 4)
     model = Guarded(part)
-    with pytest.raises(tl.UnsupportedTensorVariantError) as caught:
+    with pytest.raises(tl_core.UnsupportedTensorVariantError) as caught:
         tl.trace(model, x)
     assert model.runs == 0
     assert len(caught.value.fields["offenses"]) == 3
@@ -104,6 +105,6 @@ def test_nested_tensor() -> None:
         warnings.simplefilter("ignore")
         nested = torch.nested.nested_tensor([torch.ones(2, 4), torch.ones(1, 4)])
     model = Guarded()
-    with pytest.raises(tl.UnsupportedTensorVariantError):
+    with pytest.raises(tl_core.UnsupportedTensorVariantError):
         tl.trace(model, nested)
     assert model.runs == 0

@@ -113,7 +113,7 @@ def test_the_model_can_be_pickled_and_copied_afterwards() -> None:
 
 def test_training_goes_on_after_a_trace() -> None:
     model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
     x = torch.ones(2, 4)
     losses = []
     for _ in range(3):
