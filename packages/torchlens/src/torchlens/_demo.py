@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
 
@@ -48,8 +49,8 @@ def run_demo(folder: Path, console: Console) -> None:
 def load_networks() -> tuple[DemoNetwork, ...]:
     """Import the libraries that the demo's networks come from."""
     try:
-        import torchvision  # noqa: F401, PLC0415  # here and not at the top, to refuse with a remedy
-        import transformers  # noqa: F401, PLC0415
+        for library in ("torchvision", "transformers"):
+            import_module(library)
     except ModuleNotFoundError as error:
         raise MissingDependencyError(
             f"The demo builds its networks with torchvision and transformers, and {error.name} is not installed.",
