@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import cos, sin
+from typing import TYPE_CHECKING
 
 from tl_viz._layout import Geometry, Rect
 from tl_viz._measure import EDGE_LABEL_SIZE, PART_GAP, text_width
 from tl_viz._scene import Box, Node, Scene, TextRow, walk
-from tl_viz._theme import Theme
+
+if TYPE_CHECKING:
+    from tl_viz._theme import Theme
 
 MARGIN = 16.0
 ROW_GAP = 3.0
@@ -15,6 +19,7 @@ STACK_STEP = 4.0
 LINE_WIDTH = 1.2
 CORNER = 6.0
 NOTE_SIZE = 10.5
+LOOP = "↻"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,8 @@ class Stroke:
     colour: str
     width: float = LINE_WIDTH
     dashed: bool = False
+    small: bool = False
+    """Whether it is a sign inside of a text, with a small arrowhead and no rounded corners."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +103,7 @@ def display(scene: Scene, geometry: Geometry, theme: Theme, *, title: str = "") 
         if isinstance(item, Node):
             nodes.append(_node(item, rect, theme))
         else:
-            level = depth[item.key] if item.key in depth else 0
+            level = depth.get(item.key, 0)
             for child in item.children:
                 depth[child.key] = level + 1
             at = geometry.titles.get(item.key)
@@ -127,25 +134,39 @@ def _words(x: float, y: float, row: TextRow, theme: Theme, colour: str = "") -> 
     return Words(x, y, row.text, row.size, row.bold, colour, width)
 
 
-def _frame(
-    box: Box, rect: Rect, theme: Theme, depth: int, title: tuple[float, float] | None, head: float
-) -> Group:
+def _text(x: float, y: float, row: TextRow, theme: Theme, colour: str = "") -> list[Shape]:
+    """Return the shapes of a line of text. The sign for a loop is drawn, because many fonts lack it."""
+    words = _words(x, y, row, theme, colour)
+    if not row.text.startswith(LOOP):
+        return [words]
+    sign = row.size
+    middle_x, middle_y, radius = x + sign * 0.45, y - sign * 0.36, sign * 0.34
+    points = tuple(
+        (middle_x + radius * cos(step * 0.35), middle_y + radius * sin(step * 0.35)) for step in range(1, 15)
+    )
+    rest = replace(
+        words,
+        x=x + text_width(LOOP, row.size, row.bold),
+        text=row.text[1:],
+        width=text_width(row.text[1:], row.size, row.bold),
+    )
+    return [Stroke((points,), (True,), words.colour, 1.2, small=True), rest]
+
+
+def _frame(box: Box, rect: Rect, theme: Theme, depth: int, title: tuple[float, float] | None, head: float) -> Group:
     fill = theme.fills[min(depth, len(theme.fills) - 1)]
     folded = box.copies > 1 or box.role == "run"
     stroke = theme.run if folded else theme.frame
     shapes: list[Shape] = []
     if box.copies > 1:
         shapes += _stack(rect, 7.0, fill, stroke)
-    shapes.append(
-        Bar(rect.x, rect.y, rect.width, rect.height, 7.0, fill, stroke, dashed=box.role == "segment")
-    )
+    shapes.append(Bar(rect.x, rect.y, rect.width, rect.height, 7.0, fill, stroke, dashed=box.role == "segment"))
     if title:
         x, y = title[0] + MARGIN, title[1] + head
         for part in box.title:
             colour = theme.run if part.text[:1] in "×↻≈" else ""
-            words = _words(x, y + part.size * 0.36, part, theme, colour)
-            shapes.append(words)
-            x += words.width + PART_GAP
+            shapes += _text(x, y + part.size * 0.36, part, theme, colour)
+            x += text_width(part.text, part.size, part.bold) + PART_GAP
     return Group(box.key, "box", tuple(shapes), box.tooltip, box.link)
 
 
@@ -180,7 +201,7 @@ def _node(node: Node, rect: Rect, theme: Theme) -> Group:
         width = text_width(row.text, row.size, row.bold)
         x = rect.x + (rect.width - width) / 2
         colour = theme.run if row.text[:1] in "×↻≈" else ""
-        shapes.append(_words(x, y + row.size * 0.86, row, theme, colour))
+        shapes += _text(x, y + row.size * 0.86, row, theme, colour)
         y += row.size + ROW_GAP
     return Group(node.key, "node", tuple(shapes), node.tooltip, node.link)
 

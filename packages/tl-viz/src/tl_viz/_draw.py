@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 from warnings import warn
 
-from tl_core import ArgumentTypeError, Selector, Trace, TorchLensWarning
-
+from tl_core import ArgumentTypeError, Selector, TorchLensWarning, Trace
 from tl_viz._compose import compose
 from tl_viz._compose.label import Wishes
 from tl_viz._display import display
@@ -17,7 +15,6 @@ from tl_viz._focus import focus
 from tl_viz._graphviz import DotFailedError, lay_out_by_dot
 from tl_viz._hooks import show_hooks
 from tl_viz._layout import Direction, Geometry, lay_out
-from tl_viz._network import Network
 from tl_viz._options import (
     CodePanel,
     InterventionMode,
@@ -37,14 +34,19 @@ from tl_viz._options import (
 from tl_viz._panel import Panel, attach_panel, read_panel
 from tl_viz._plan import Collapse, Plan, make_plan
 from tl_viz._read import read
-from tl_viz._scene import Node, Scene
-from tl_viz._theme import Theme
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tl_viz._network import Network
+    from tl_viz._scene import Node, Scene
+    from tl_viz._theme import Theme
 
 LARGE_NODES, LARGE_EDGES = 10_000, 40_000
 """A picture with more than this takes Graphviz minutes and gigabytes."""
 
 
-def draw(
+def draw(  # noqa: PLR0913 - one option each; every one is a keyword
     trace: Trace,
     *,
     collapse: Collapse = "auto",
@@ -120,15 +122,11 @@ def draw(
         module=module,
         layout=check_choice("layout", layout, get_args(Layout)),
         direction=check_choice("direction", direction, get_args(Direction)),
-        fold_repeats=level not in {"none", 0.0}
-        if fold_repeats is None
-        else check_flag("fold_repeats", fold_repeats),
+        fold_repeats=level not in {"none", 0.0} if fold_repeats is None else check_flag("fold_repeats", fold_repeats),
         show_containers=check_flag("show_containers", show_containers),
         show_orphans=check_flag("show_orphans", show_orphans),
         show_buffers=check_flag("show_buffers", show_buffers),
-        intervention_mode=check_choice(
-            "intervention_mode", intervention_mode, get_args(InterventionMode)
-        ),
+        intervention_mode=check_choice("intervention_mode", intervention_mode, get_args(InterventionMode)),
         code_panel=check_panel(code_panel),
         color_by=color_by,
         size_by=size_by,
@@ -157,18 +155,14 @@ def _class_name(trace: Trace, module: str) -> str:
 
 def picture(network: Network, options: Options, panel: Panel | None = None) -> Drawing:
     """Return the picture of a network that has been read."""
-    plan = make_plan(
-        network, options.collapse, fold_repeats=options.fold_repeats, depth=options.depth
-    )
+    plan = make_plan(network, options.collapse, fold_repeats=options.fold_repeats, depth=options.depth)
     wishes = Wishes(fields=options.label)
     scene = compose(plan, options.theme, wishes, frames=options.show_containers)
     scene, geometry = _lay_out(scene, options)
     shown = display(scene, geometry, options.theme, title=network.name)
     if panel is not None:
         shown = attach_panel(shown, panel, scene, network, options.theme)
-    return Drawing(
-        scene, geometry, shown, options.theme, _summary(plan, scene, options), options.direction
-    )
+    return Drawing(scene, geometry, shown, options.theme, _summary(plan, scene, options), options.direction)
 
 
 def _lay_out(scene: Scene, options: Options) -> tuple[Scene, Geometry]:
@@ -182,9 +176,7 @@ def _lay_out(scene: Scene, options: Options) -> tuple[Scene, Geometry]:
             "graphviz_large_graph",
         )
     try:
-        geometry = lay_out_by_dot(
-            scene, options.theme, options.direction, deadline_s=options.deadline_s
-        )
+        geometry = lay_out_by_dot(scene, options.theme, options.direction, deadline_s=options.deadline_s)
     except DotFailedError as error:
         _warn(
             f"draw(layout='dot'): {error}, so the picture has the places of TorchLens' own layout.",

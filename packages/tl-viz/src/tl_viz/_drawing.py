@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from os import PathLike
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from tl_core import ConfigurationError
-
-from tl_viz._display import Display
-from tl_viz._layout import Direction, Geometry
-from tl_viz._scene import Scene
-from tl_viz._theme import Theme
 from tl_viz._write.dot import to_dot
 from tl_viz._write.pdf import to_pdf
 from tl_viz._write.png import to_png
 from tl_viz._write.svg import to_svg
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from tl_viz._display import Display
+    from tl_viz._layout import Direction, Geometry
+    from tl_viz._scene import Scene
+    from tl_viz._theme import Theme
 
 SUFFIXES = (".svg", ".dot", ".gv", ".pdf", ".png")
 
@@ -148,7 +150,7 @@ class Drawing:
             )
         return target
 
-    def _repr_svg_(self) -> str:
+    def _repr_svg_(self) -> str:  # pyright: ignore[reportUnusedFunction] - called by notebooks
         return self.svg
 
     def __repr__(self) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from tl_viz._network import Call, Network, OpRole
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tl_viz._network import Call, Network, OpRole
 
 T = TypeVar("T")
 
@@ -22,9 +24,7 @@ def focus(network: Network, module: str, class_name: str) -> Network:
     inner = _calls_inside(network, module)
     inside = [op for op, call in enumerate(network.module_of) if inner.get(call, -2) != -2]
     own = set(inside)
-    entering = dict.fromkeys(
-        parent for op in inside for parent in network.parents[op] if parent not in own
-    )
+    entering = dict.fromkeys(parent for op in inside for parent in network.parents[op] if parent not in own)
     leaving = [
         op
         for op in inside
@@ -60,9 +60,7 @@ def _readers(network: Network, op: int) -> list[int]:
     return [reader for reader, parents in enumerate(network.parents) if op in parents]
 
 
-def _take(
-    network: Network, order: list[tuple[int, OpRole]], inner: dict[int, int], name: str
-) -> Network:
+def _take(network: Network, order: list[tuple[int, OpRole]], inner: dict[int, int], name: str) -> Network:
     """Return the network of the given ops; stubs for what enters and leaves count as no ops."""
     new_calls: list[Call] = []
     number: dict[int, int] = {}
@@ -88,8 +86,7 @@ def _take(
         network,
         name=name,
         labels=[
-            marks.get(role if cut else "", "") + network.labels[op]
-            for (op, role), cut in zip(order, stub, strict=True)
+            marks.get(role if cut else "", "") + network.labels[op] for (op, role), cut in zip(order, stub, strict=True)
         ],
         functions=column(network.functions),
         parents=[
@@ -98,14 +95,9 @@ def _take(
             else (() if cut else tuple(place[p] for p in network.parents[op] if p in place))
             for (op, role), cut in zip(order, stub, strict=True)
         ],
-        module_of=[
-            -1 if cut else number[network.module_of[op]] for op, cut in zip(ops, stub, strict=True)
-        ],
+        module_of=[-1 if cut else number[network.module_of[op]] for op, cut in zip(ops, stub, strict=True)],
         calls=new_calls,
-        roles=[
-            role if cut else network.roles[op]
-            for (op, role), cut in zip(order, stub, strict=True)
-        ],
+        roles=[role if cut else network.roles[op] for (op, role), cut in zip(order, stub, strict=True)],
         shapes=column(network.shapes),
         params=[0 if cut else network.params[op] for op, cut in zip(ops, stub, strict=True)],
         learned=[not cut and network.learned[op] for op, cut in zip(ops, stub, strict=True)],

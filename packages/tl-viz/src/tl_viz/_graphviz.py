@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from typing import TypeGuard, cast
+from typing import TYPE_CHECKING, TypeGuard, cast
 
 from tl_viz._layout import Direction, Geometry, Line, Rect
 from tl_viz._scene import Box, Scene, walk
-from tl_viz._theme import Theme
 from tl_viz._write.dot import to_dot
+
+if TYPE_CHECKING:
+    from tl_viz._theme import Theme
 
 FREE_NODES = 150
 """Above this many nodes `dot` runs with its iterations limited and with straight lines."""
@@ -24,9 +26,7 @@ class DotFailedError(Exception):
     """`dot` gave no picture; the message says why, in words for the note under ours."""
 
 
-def lay_out_by_dot(
-    scene: Scene, theme: Theme, direction: Direction, *, deadline_s: float
-) -> Geometry:
+def lay_out_by_dot(scene: Scene, theme: Theme, direction: Direction, *, deadline_s: float) -> Geometry:
     """Return the places that `dot` chooses.
 
     Raises:

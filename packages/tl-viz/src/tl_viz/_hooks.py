@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from tl_viz._network import Network
+if TYPE_CHECKING:
+    from tl_viz._network import Network
 
 
 def show_hooks(network: Network, edited: frozenset[int]) -> Network:
@@ -26,10 +28,7 @@ def show_hooks(network: Network, edited: frozenset[int]) -> Network:
         network,
         labels=[f"edit of {network.labels[op]}" if hook else network.labels[op] for op, hook in order],
         functions=["edit" if hook else network.functions[op] for op, hook in order],
-        parents=[
-            (own[op],) if hook else tuple(source(parent) for parent in network.parents[op])
-            for op, hook in order
-        ],
+        parents=[(own[op],) if hook else tuple(source(parent) for parent in network.parents[op]) for op, hook in order],
         module_of=[network.module_of[op] for op, _ in order],
         roles=["hook" if hook else network.roles[op] for op, hook in order],
         shapes=[network.shapes[op] for op, _ in order],

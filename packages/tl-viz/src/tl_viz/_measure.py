@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from tl_viz._font_table import BOLD, FIRST, OTHERS, REGULAR, UNKNOWN
-from tl_viz._scene import TextRow
+
+if TYPE_CHECKING:
+    from tl_viz._scene import TextRow
 
 EDGE_LABEL_SIZE = 9.5
 """Font size of the text beside a line, in pixels."""
@@ -41,9 +44,7 @@ def mono_width(text: str, size: float) -> float:
 
 def rows_width(parts: tuple[TextRow, ...]) -> float:
     """Return the width of the parts of a title that stand beside each other."""
-    return sum(text_width(part.text, part.size, part.bold) for part in parts) + PART_GAP * (
-        len(parts) - 1
-    )
+    return sum(text_width(part.text, part.size, part.bold) for part in parts) + PART_GAP * (len(parts) - 1)
 
 
 def shorten(text: str, width: float, size: float, bold: bool = False) -> str:

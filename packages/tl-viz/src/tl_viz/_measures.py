@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import cast
 
 from tl_core import ConfigurationError, Op
-
 from tl_viz._options import MEASURES, Measure
 
 
@@ -18,14 +17,9 @@ def measure(ops: list[Op], wish: Measure, option: str) -> dict[int, float]:
         ConfigurationError: ops have no attribute of that name, or what they have is no number.
     """
     if isinstance(wish, Mapping):
-        return {
-            at: float(wish[label])
-            for at, op in enumerate(ops)
-            for label in (op.label, op.layer_label)[: 1 + (op.label not in wish)]
-            if label in wish
-        }
+        return _from_labels(ops, cast("Mapping[str, float]", wish))
     if callable(wish):
-        return {at: float(value) for at, op in enumerate(ops) if (value := wish(op)) is not None}
+        return {at: float(wish(op)) for at, op in enumerate(ops)}
     found: dict[int, float] = {}
     for at, op in enumerate(ops):
         value = attribute(op, MEASURES.get(wish, wish), option)
@@ -41,6 +35,15 @@ def measure(ops: list[Op], wish: Measure, option: str) -> dict[int, float]:
                 option=option,
                 value=wish,
             ) from None
+    return found
+
+
+def _from_labels(ops: list[Op], values: Mapping[str, float]) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for at, op in enumerate(ops):
+        value = values.get(op.label, values.get(op.layer_label))
+        if value is not None:
+            found[at] = float(value)
     return found
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 UNITS = ((1_000_000_000_000, "T"), (1_000_000_000, "B"), (1_000_000, "M"), (1_000, "k"))
 
@@ -63,10 +66,11 @@ def relative(address: str, frame: str) -> str:
     """
     if not frame or not address.startswith(frame + "."):
         return address
-    short = address[len(frame) + 1 :]
-    if short.split(".", 1)[0].isdigit():
-        return frame.rsplit(".", 1)[-1] + "." + short
-    return short
+    parts = address.split(".")
+    start = frame.count(".") + 1
+    while start and parts[start].isdigit():
+        start -= 1
+    return ".".join(parts[start:])
 
 
 def address_range(first: str, last: str) -> str:

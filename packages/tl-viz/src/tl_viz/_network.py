@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 OpRole = Literal["op", "input", "output", "buffer", "constant", "hook"]
 """What an op is: computed, or one of the places where tensors enter and leave."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
 from tl_core import ArgumentTypeError, ConfigurationError, Op, Selector
-
-from tl_viz._layout import Direction
-from tl_viz._plan import Collapse
 from tl_viz._theme import THEMES, Theme
+
+if TYPE_CHECKING:
+    from tl_viz._layout import Direction
+    from tl_viz._plan import Collapse
 
 View = Literal["rolled", "unrolled"]
 Layout = Literal["auto", "rank", "dot"]
@@ -174,16 +175,15 @@ def check_label(value: object) -> tuple[str, ...]:
     """
     if isinstance(value, str):
         return (value,)
-    if isinstance(value, (list, tuple)):
-        fields = cast("list[object] | tuple[object, ...]", value)
-        if all(isinstance(field, str) for field in fields):
-            return tuple(str(field) for field in fields)
+    if isinstance(value, Sequence) and all(isinstance(field, str) for field in cast("Sequence[object]", value)):
+        return tuple(cast("Sequence[str]", value))
+    wrong: object = cast("object", value)
     raise ArgumentTypeError(
-        f"draw(label={value!r}) must be a sequence of names of fields.",
+        f"draw(label={wrong!r}) must be a sequence of names of fields.",
         code="option_type",
         remedy="write label=('name', 'shape', 'params', 'dtype')",
         option="label",
-        value=value,
+        value=wrong,
     )
 
 

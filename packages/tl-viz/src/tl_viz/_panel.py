@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from os.path import basename
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from tl_core import ArgumentTypeError, Trace
-
 from tl_viz._display import MARGIN, Bar, Display, Group, Shape, Words
 from tl_viz._measure import mono_width, text_width
-from tl_viz._network import Network
-from tl_viz._options import CodePanel
-from tl_viz._scene import Scene
-from tl_viz._theme import Theme
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tl_viz._network import Network
+    from tl_viz._options import CodePanel
+    from tl_viz._scene import Scene
+    from tl_viz._theme import Theme
 
 CODE_SIZE, HEAD_SIZE = 10.0, 11.0
 LINE_HEIGHT = 14.0
@@ -148,9 +150,7 @@ def _holds(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, line: in
     return node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
-def attach_panel(
-    shown: Display, panel: Panel, scene: Scene, network: Network, theme: Theme
-) -> Display:
+def attach_panel(shown: Display, panel: Panel, scene: Scene, network: Network, theme: Theme) -> Display:
     """Return the picture with the source to its right; ops link to their lines, and lines to their first op."""
     left = shown.width + MARGIN
     groups, width, height, lines = _listing(panel, left, theme)
@@ -167,9 +167,7 @@ def attach_panel(
         linked.append(group)
     for group in groups:
         target = next((line for line, name in lines.items() if name == group.anchor), None)
-        linked.append(
-            replace(group, link=f"#{anchor[target]}") if target is not None and target in anchor else group
-        )
+        linked.append(replace(group, link=f"#{anchor[target]}") if target is not None and target in anchor else group)
     return replace(
         shown,
         width=left + width + MARGIN,
@@ -178,9 +176,7 @@ def attach_panel(
     )
 
 
-def _nodes_by_line(
-    panel: Panel, scene: Scene, network: Network
-) -> dict[tuple[str, int], list[str]]:
+def _nodes_by_line(panel: Panel, scene: Scene, network: Network) -> dict[tuple[str, int], list[str]]:
     owners = network.owners or network.labels
     owner_of = dict(zip(network.labels, owners, strict=True))
     found: dict[tuple[str, int], list[str]] = {}
@@ -191,9 +187,7 @@ def _nodes_by_line(
     return found
 
 
-def _listing(
-    panel: Panel, left: float, theme: Theme
-) -> tuple[list[Group], float, float, dict[tuple[str, int], str]]:
+def _listing(panel: Panel, left: float, theme: Theme) -> tuple[list[Group], float, float, dict[tuple[str, int], str]]:
     """Return the groups of the source lines, their width and height, and the anchor of each line."""
     groups: list[Group] = []
     anchors: dict[tuple[str, int], str] = {}

@@ -2,22 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
-
-from tl_core import Op, Trace
+from typing import TYPE_CHECKING
 
 from tl_viz._measures import attribute, measure
 from tl_viz._network import Call, Network, OpRole
-from tl_viz._options import Options
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tl_core import Op, Trace
+    from tl_viz._options import Options
 
 OWN_FIELDS = frozenset({"name", "shape", "params"})
 """Fields of a label that every node has without asking the op."""
 
 COLLECTIVES = frozenset(
-    """all_reduce all_gather all_gather_into_tensor reduce_scatter reduce_scatter_tensor all_to_all all_to_all_single
-    broadcast reduce gather scatter barrier send recv isend irecv""".split()
+    [
+        "all_reduce",
+        "all_gather",
+        "all_gather_into_tensor",
+        "reduce_scatter",
+        "reduce_scatter_tensor",
+        "all_to_all",
+        "all_to_all_single",
+        "broadcast",
+        "reduce",
+        "gather",
+        "scatter",
+        "barrier",
+        "send",
+        "recv",
+        "isend",
+        "irecv",
+    ]
 )
 """Functions by which ranks talk to each other; always visible."""
 
@@ -54,7 +73,7 @@ def read(trace: Trace, options: Options) -> Network:
     if not options.show_buffers:
         kept = [op for op in ops if not (op.is_buffer or op.is_constant)]
         if len(kept) < len(ops):
-            unseen["that are buffers or constants"] = len(ops) - len(kept)
+            unseen["buffers and constants"] = len(ops) - len(kept)
         ops = kept
     if not options.show_orphans:
         ops = _without_islands(ops, unseen)
@@ -121,13 +140,11 @@ def _without_islands(ops: list[Op], unseen: dict[str, int]) -> list[Op]:
                 reached.add(other)
                 waiting.append(other)
     if len(reached) < len(ops):
-        unseen["that no input and no output is connected to"] = len(ops) - len(reached)
+        unseen["connected to no input and no output"] = len(ops) - len(reached)
     return [op for at, op in enumerate(ops) if at in reached]
 
 
-def _roll(
-    ops: list[Op], firsts: list[Op]
-) -> tuple[list[tuple[int, ...]], dict[int, tuple[int, ...]]]:
+def _roll(ops: list[Op], firsts: list[Op]) -> tuple[list[tuple[int, ...]], dict[int, tuple[int, ...]]]:
     """Return the edges between layers: those that lead on, and those that a loop carries back."""
     place = {op.layer_label: at for at, op in enumerate(firsts)}
     layer_of = {op.label: place[op.layer_label] for op in ops if op.layer_label in place}
@@ -158,7 +175,7 @@ def _params(trace: Trace, ops: list[Op]) -> tuple[list[int], list[bool]]:
         addresses = op.params
         fresh = [address for address in addresses if address not in seen]
         seen.update(fresh)
-        counts.append(sum([size[address] for address in fresh]))
+        counts.append(sum(size[address] for address in fresh))
         learned.append(bool(addresses))
     return counts, learned
 
@@ -167,11 +184,7 @@ def _marked(trace: Trace, ops: list[Op], options: Options) -> set[int]:
     if options.highlight is None:
         return set()
     names = {op.layer_label if options.view == "rolled" else op.label for op in trace.find(options.highlight)}
-    return {
-        at
-        for at, op in enumerate(ops)
-        if (op.layer_label if options.view == "rolled" else op.label) in names
-    }
+    return {at for at, op in enumerate(ops) if (op.layer_label if options.view == "rolled" else op.label) in names}
 
 
 def _function(op: Op) -> str:
@@ -186,9 +199,7 @@ def _rows(ops: list[Op], options: Options) -> Sequence[tuple[str, ...]]:
     fields = [name for name in options.label if name not in OWN_FIELDS]
     if not fields:
         return ()
-    return [
-        tuple([f"{name}: {attribute(op, name, 'label')}" for name in fields]) for op in ops
-    ]
+    return [tuple([f"{name}: {attribute(op, name, 'label')}" for name in fields]) for op in ops]
 
 
 def _tip(op: Op) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 NodeRole = Literal["op", "module", "input", "output", "buffer", "constant", "bundle", "hook"]
 """What a node stands for; the theme gives each role its colours."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tl_viz._compose.label import (
     Wishes,
@@ -15,10 +16,12 @@ from tl_viz._compose.label import (
 )
 from tl_viz._compose.trail import draw_edges, follow
 from tl_viz._names import amount, count
-from tl_viz._network import Network
-from tl_viz._plan import Branch, Plan
 from tl_viz._scene import Box, Node, NodeRole, Scene
 from tl_viz._theme import Theme, blend
+
+if TYPE_CHECKING:
+    from tl_viz._network import Network
+    from tl_viz._plan import Branch, Plan
 
 BIGGEST = 2.0
 """How much larger than usual the node with the largest value is under `size_by=`."""
@@ -82,7 +85,7 @@ def _visible_sums(plan: Plan, values: dict[int, float]) -> list[float]:
 
 def _sum(plan: Plan, branch: Branch, values: dict[int, float]) -> float:
     op_at = plan.tree.op_at
-    return sum([values.get(op_at[at], 0.0) for at in range(branch.first, branch.last_end)])
+    return sum(values.get(op_at[at], 0.0) for at in range(branch.first, branch.last_end))
 
 
 def _item(work: _Work, branch: Branch, frame: str, times: int) -> list[Node | Box]:
@@ -139,7 +142,7 @@ def _node(work: _Work, branch: Branch, frame: str, times: int) -> Node:
         link=_link(network, branch),
         tint=_tint(work, branch),
         marked=any(tree.op_at[at] in network.marked for at in places) if network.marked else False,
-        learned=any(network.learned[tree.op_at[at]] for at in places),
+        learned=branch.kind != "bundle" and any(network.learned[tree.op_at[at]] for at in places),
     )
 
 
@@ -197,9 +200,7 @@ def _tooltip(work: _Work, branch: Branch) -> str:
     elif branch.kind in {"segment", "run"}:
         lines.append(names(tree, branch, "")[0])
     params = params_of(tree, branch)
-    lines.append(
-        count(ops_of(tree, branch), "op") + (f" · {amount(params)} params" if params else "")
-    )
+    lines.append(count(ops_of(tree, branch), "op") + (f" · {amount(params)} params" if params else ""))
     return "\n".join([line for line in lines if line])
 
 
@@ -212,7 +213,7 @@ def _notes(plan: Plan, work: _Work) -> tuple[str, ...]:
         f"{count(total, 'op')} in {count(plan.items, 'item')}"
         + (f" · {amount(params)} params, in what is tinted" if params else "")
     ]
-    notes += [f"not drawn: {count(number, 'op')} {why}" for why, number in network.unseen.items()]
+    notes += [f"not drawn: {count(number, 'op')} ({why})" for why, number in network.unseen.items()]
     if network.tints:
         notes.append(f"colour: from {amount(work.tints[0])} (light) to {amount(work.tints[1])} (dark)")
     return tuple(notes)

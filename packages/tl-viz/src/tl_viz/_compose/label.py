@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tl_viz._measure import shorten, text_width
 from tl_viz._names import address_range, amount, count, relative, shape_range, shape_text, summary
-from tl_viz._network import Network
-from tl_viz._plan import Branch, Tree
 from tl_viz._scene import TextRow
+
+if TYPE_CHECKING:
+    from tl_viz._network import Network
+    from tl_viz._plan import Branch, Tree
 
 TITLE, DETAIL = 11.5, 9.5
 WIDEST = 240.0
@@ -59,6 +62,8 @@ def node_rows(tree: Tree, branch: Branch, frame: str, wishes: Wishes) -> tuple[T
     params = params_of(tree, branch)
     if params and "params" in wanted:
         facts.append(f"{amount(params)} params")
+    elif "params" in wanted and branch.kind == "op" and network.learned[branch.op]:
+        facts.append("shared params")
     if branch.kind != "op":
         facts.append(count(_ops(tree, branch), "op"))
     text = " · ".join([fact for fact in facts if fact])
@@ -184,12 +189,12 @@ def _outlet(tree: Tree, first: int, end: int) -> int:
 def params_of(tree: Tree, branch: Branch) -> int:
     """Return how many parameter elements a branch holds, all its copies together."""
     params, op_at = tree.network.params, tree.op_at
-    return sum([params[op_at[at]] for at in range(branch.first, branch.last_end)])
+    return sum(params[op_at[at]] for at in range(branch.first, branch.last_end))
 
 
 def _ops(tree: Tree, branch: Branch) -> int:
     rounds, op_at = tree.network.rounds, tree.op_at
-    return sum([rounds[op_at[at]] for at in range(branch.first, branch.last_end)])
+    return sum(rounds[op_at[at]] for at in range(branch.first, branch.last_end))
 
 
 ops_of = _ops

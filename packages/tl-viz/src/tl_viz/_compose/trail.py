@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tl_viz._plan import Branch, Plan
+from tl_viz._names import shape_text
 from tl_viz._scene import Edge
+
+if TYPE_CHECKING:
+    from tl_viz._plan import Branch, Plan
 
 
 @dataclass(slots=True)
@@ -90,12 +94,25 @@ def draw_edges(plan: Plan, trail: Trail, faint: set[int]) -> tuple[Edge, ...]:
             edges.append(Edge(source=key, targets=near))
         if far:
             edges.append(Edge(source=key, targets=far, role="faint"))
-    return tuple(edges)
+    return tuple(_one_faint(edges))
+
+
+def _one_faint(edges: list[Edge]) -> list[Edge]:
+    """Keep one line to each item that no output needs: where it hangs is enough to know."""
+    kept: list[Edge] = []
+    hung: set[str] = set()
+    for edge in reversed(edges):
+        if edge.role == "faint":
+            targets = tuple(key for key in edge.targets if key not in hung)
+            hung.update(targets)
+            if not targets:
+                continue
+            edge = Edge(source=edge.source, targets=targets, role="faint")
+        kept.append(edge)
+    return kept[::-1]
 
 
 def _carried(plan: Plan, place: int) -> str:
-    from tl_viz._names import shape_text
-
     shape = shape_text(plan.tree.network.shapes[plan.tree.op_at[place]])
     return f"next round {shape}".rstrip()
 

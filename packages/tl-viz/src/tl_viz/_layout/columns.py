@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from math import sqrt
+from typing import TYPE_CHECKING
 
 from tl_viz._layout.problem import OUTSIDE, Level, Margins, Net, Path, Placed
-from tl_viz._layout.ranks import Ranks
 from tl_viz._layout.tracks import Crossing, assign_tracks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tl_viz._layout.ranks import Ranks
 
 LONGEST = 3000.0
 """A level longer than this, about three screens, is wrapped."""
@@ -83,9 +87,7 @@ def _better_ahead(passing: list[int], heights: list[float], row: int, room: floa
     return False
 
 
-def solve_in_columns(
-    level: Level, ranks: Ranks, solve: Callable[[Level], Placed]
-) -> Placed:
+def solve_in_columns(level: Level, ranks: Ranks, solve: Callable[[Level], Placed]) -> Placed:
     """Cut the level into columns, solve each by `solve`, and join them by lines through the gutters."""
     cuts = _cuts(level, ranks)
     column_of = _columns_of(level, ranks, cuts)
@@ -134,9 +136,7 @@ def _split(level: Level, column_of: list[int], count: int) -> list[Part]:
                 outs[home].append(index)
             nets[home].append(replace(net, source=(local[child], port), targets=tuple(targets)))
         for column, targets in reached.items():
-            nets[column].append(
-                replace(net, source=(OUTSIDE, len(ins[column])), targets=tuple(targets))
-            )
+            nets[column].append(replace(net, source=(OUTSIDE, len(ins[column])), targets=tuple(targets)))
             ins[column].append(index)
     return [
         (
@@ -159,14 +159,9 @@ def _split(level: Level, column_of: list[int], count: int) -> list[Part]:
 def _join(level: Level, parts: list[Part], placed: list[Placed]) -> Placed:
     """Set the columns beside each other and lead the lines from the foot of one to the head of another."""
     margins = level.margins
-    level_in = {
-        index: net.source[1] for index, net in enumerate(level.nets) if net.source[0] == OUTSIDE
-    }
+    level_in = {index: net.source[1] for index, net in enumerate(level.nets) if net.source[0] == OUTSIDE}
     level_out = {
-        index: port
-        for index, net in enumerate(level.nets)
-        for target, port in net.targets
-        if target == OUTSIDE
+        index: port for index, net in enumerate(level.nets) for target, port in net.targets if target == OUTSIDE
     }
     lefts, lanes, width = _stand(parts, placed, level_in, margins.side + margins.left)
     heads = [
@@ -228,9 +223,7 @@ def _net_names(part: Part, level: Level) -> list[int]:
     column, members, ins, _ = part
     by_source = {net.source: index for index, net in enumerate(level.nets)}
     return [
-        ins[net.source[1]]
-        if net.source[0] == OUTSIDE
-        else by_source[members[net.source[0]], net.source[1]]
+        ins[net.source[1]] if net.source[0] == OUTSIDE else by_source[members[net.source[0]], net.source[1]]
         for net in column.nets
     ]
 
@@ -313,7 +306,5 @@ def _gutter_paths(
             )
             paths.append(Path(net, line, False))
     for net, crossing in lower.items():
-        paths.extend(
-            Path(net, ((x + shift, foot), (x + shift, bottom)), False) for x in crossing.bottoms
-        )
+        paths.extend(Path(net, ((x + shift, foot), (x + shift, bottom)), False) for x in crossing.bottoms)
     return paths

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tl_viz._layout.geometry import Direction, Geometry, Line, Rect, turn
 from tl_viz._layout.problem import Level, Margins, Net, Placed, Slot
+from tl_viz._layout.ranks import ENTERING
 from tl_viz._layout.solve import solve
 from tl_viz._layout.split import Pieced, split_edges
 from tl_viz._measure import EDGE_LABEL_SIZE, rows_width, text_width
@@ -46,12 +47,12 @@ def lay_out(scene: Scene, *, direction: Direction = "topdown", reuse: bool = Tru
     for index in reversed(range(count)):
         item = pieced.items[index]
         if isinstance(item, Node):
-            weight[index] = item.ops
+            weight[index] = ENTERING if item.role == "input" else max(1, item.ops // item.copies)
             continue
-        weight[index] = 1 + sum(weight[child] for child in pieced.children[index])
+        weight[index] = 1 + sum(weight[child] % ENTERING for child in pieced.children[index])
         edges_of[index] = list(pieced.nets[index])
         margins, least = _margins(item, direction)
-        key = _level_key(pieced, scene, index, identity, (margins, least))
+        key = _level_key(pieced, scene, index, (identity, weight), (margins, least))
         found = known.get(key) if reuse else None
         if found is None:
             level = _level(pieced, scene, index, placed, weight, sideways)
@@ -80,18 +81,20 @@ def _with(level: Level, margins: Margins, least: float) -> Level:
 
 
 def _level_key(
-    pieced: Pieced, scene: Scene, index: int, identity: list[int], frame: tuple[Margins, float]
+    pieced: Pieced,
+    scene: Scene,
+    index: int,
+    numbers: tuple[list[int], list[int]],
+    frame: tuple[Margins, float],
 ) -> object:
     """Return a key that two frames share only if they look the same inside."""
+    identity, weight = numbers
     children: list[object] = []
     for child in pieced.children[index]:
         item = pieced.items[child]
-        children.append(
-            (item.width, item.height, item.ops) if isinstance(item, Node) else identity[child]
-        )
+        children.append((item.width, item.height, weight[child]) if isinstance(item, Node) else identity[child])
     nets = tuple(
-        (source, tuple(targets), scene.edges[edge].label)
-        for edge, (source, targets) in pieced.nets[index].items()
+        (source, tuple(targets), scene.edges[edge].label) for edge, (source, targets) in pieced.nets[index].items()
     )
     return (tuple(children), nets, frame, len(pieced.ins[index]), len(pieced.outs[index]))
 
@@ -143,9 +146,11 @@ def _assemble(
     for index, item in enumerate(pieced.items):
         x, y = corner[index]
         solved = placed[index]
-        if isinstance(item, Node) or solved is None:
+        if isinstance(item, Node):
             width, height = (item.height, item.width) if sideways else (item.width, item.height)
             rects[item.key] = Rect(x, y, width, height)
+            continue
+        if solved is None:
             continue
         rects[item.key] = Rect(x, y, solved.width, solved.height)
         if item.title:

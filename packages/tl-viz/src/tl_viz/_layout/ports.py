@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from tl_viz._layout.problem import Level
-from tl_viz._layout.ranks import Ranks
+from typing import TYPE_CHECKING
+
 from tl_viz._layout.rows import Lane, Link, Rows
+
+if TYPE_CHECKING:
+    from tl_viz._layout.problem import Level
+    from tl_viz._layout.ranks import Ranks
 
 SPREAD = 14.0
 """Distance between two lines that end at one node."""
@@ -20,14 +24,10 @@ def place_ports(level: Level, ranks: Ranks, rows: Rows) -> LaneEnds:
     leaving: dict[int, list[tuple[float, int, Link | Lane]]] = {}
     for links in rows.links:
         for link in links:
-            arriving.setdefault(link.lower, []).append(
-                (float(rows.position[link.upper]), link.net, link)
-            )
-            leaving.setdefault(link.upper, []).append(
-                (float(rows.position[link.lower]), link.net, link)
-            )
+            arriving.setdefault(link.lower, []).append((float(rows.position[link.upper]), link.net, link))
+            leaving.setdefault(link.upper, []).append((float(rows.position[link.lower]), link.net, link))
     for lane in rows.lanes:
-        side = 1e9 if lane.back else -1e9
+        side = 1e9 if lane.right else -1e9
         leaving.setdefault(lane.source, []).append((side, lane.net, lane))
         for taps in lane.taps.values():
             for item, _ in taps:
@@ -57,9 +57,7 @@ def _arrive(
             if isinstance(line, Link):
                 line.lower_offset = slot.ins[line.lower_port] - slot.width / 2
             else:
-                port = next(
-                    port for taps in line.taps.values() for other, port in taps if other == item
-                )
+                port = next(port for taps in line.taps.values() for other, port in taps if other == item)
                 ends[numbers[id(line)], item] = slot.ins[port] - slot.width / 2
         return
     if len(lines) > 1:
@@ -69,11 +67,7 @@ def _arrive(
         len(lines),
         slot.width / 2,
         next(
-            (
-                index
-                for index, (_, _, line) in enumerate(lines)
-                if isinstance(line, Link) and line.upper == main
-            ),
+            (index for index, (_, _, line) in enumerate(lines) if isinstance(line, Link) and line.upper == main),
             None,
         ),
     )
@@ -93,9 +87,7 @@ def _leave(
 ) -> None:
     slot = level.slots[item]
     nets = sorted({net: side for side, net, _ in lines}.items(), key=lambda pair: pair[1])
-    places = dict(
-        zip((net for net, _ in nets), _spread(len(nets), slot.width / 2, None), strict=True)
-    )
+    places = dict(zip((net for net, _ in nets), _spread(len(nets), slot.width / 2, None), strict=True))
     for _, net, line in lines:
         port = line.upper_port if isinstance(line, Link) else line.source_port
         offset = places[net] if slot.outs is None else slot.outs[port] - slot.width / 2

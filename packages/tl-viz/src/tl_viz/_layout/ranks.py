@@ -9,6 +9,9 @@ from tl_viz._layout.problem import OUTSIDE, Level
 HUB_READERS = 8
 """A tensor with at least this many readers in one level is a hub: it gets a bus, and ranks nobody."""
 
+ENTERING = 1_000_000
+"""Weight of an input: the main path begins at one wherever it can."""
+
 
 @dataclass(slots=True)
 class Wire:
@@ -88,32 +91,35 @@ def _wires(level: Level) -> list[Wire]:
     return wires
 
 
-def _lower_feeders(
-    level: Level, by_source: list[list[Wire]], rank: list[int], wires: list[Wire]
-) -> None:
+def _lower_feeders(level: Level, by_source: list[list[Wire]], rank: list[int], wires: list[Wire]) -> None:
     """Move a child that only hubs or other feeders lead to down to the row just above its first reader."""
     size = len(level.slots)
-    feeder = [True] * size
-    for wire in wires:
-        if wire.source >= size and not wire.hub:
-            for target, _ in wire.forward:
-                if target < size:
-                    feeder[target] = False
-    for item in range(size):
-        for wire in by_source[item]:
-            if wire.hub or feeder[item]:
-                continue
-            for target, _ in wire.forward:
-                if target < size:
-                    feeder[target] = False
+    feeder = _feeders(size, by_source, wires)
     for item in reversed(range(size)):
         if not feeder[item]:
             continue
-        readers = [
-            rank[target] for wire in by_source[item] for target, _ in wire.forward if target < size
-        ]
+        readers = [rank[target] for wire in by_source[item] for target, _ in wire.forward if target < size]
         if readers:
             rank[item] = max(rank[item], min(readers) - 1)
+
+
+def _feeders(size: int, by_source: list[list[Wire]], wires: list[Wire]) -> list[bool]:
+    feeder = [True] * size
+    for wire in wires:
+        if wire.source >= size and not wire.hub:
+            _unmark(feeder, wire)
+    for item in range(size):
+        if not feeder[item]:
+            for wire in by_source[item]:
+                if not wire.hub:
+                    _unmark(feeder, wire)
+    return feeder
+
+
+def _unmark(feeder: list[bool], wire: Wire) -> None:
+    for target, _ in wire.forward:
+        if target < len(feeder):
+            feeder[target] = False
 
 
 def _main_path(level: Level, by_source: list[list[Wire]], loose: list[int]) -> dict[int, int]:
@@ -122,6 +128,8 @@ def _main_path(level: Level, by_source: list[list[Wire]], loose: list[int]) -> d
     first_out = size + level.ins
     weights = [slot.weight for slot in level.slots] + [0] * (level.ins + level.outs)
     best = list(weights)
+    for item in range(size, first_out):
+        best[item] = ENTERING
     before: dict[int, int] = {}
     for item in (*range(size, first_out), *range(size)):
         for wire in by_source[item]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from tl_viz._layout.ports import LaneEnds
 from tl_viz._layout.problem import Level, Path
-from tl_viz._layout.rows import Lane, Link, Rows
 from tl_viz._layout.tracks import Crossing, assign_tracks
+
+if TYPE_CHECKING:
+    from tl_viz._layout.ports import LaneEnds
+    from tl_viz._layout.rows import Lane, Link, Rows
 
 TRACK = 8.0
 LANE = 10.0
@@ -40,10 +43,10 @@ class Grid:
 
 
 def place_lanes(level: Level, rows: Rows, left: float, right: float) -> tuple[float, float]:
-    """Set the x of every lane, forward ones on the left and loops on the right; return the new bounds."""
-    for back in (False, True):
+    """Set the x of every lane, the shorter ones nearer to the content; return the new bounds."""
+    for rightward in (False, True):
         lanes = sorted(
-            (lane for lane in rows.lanes if lane.back is back),
+            (lane for lane in rows.lanes if lane.right is rightward),
             key=lambda lane: (lane.last - lane.first, lane.first, lane.net),
         )
         columns: list[list[Lane]] = []
@@ -57,10 +60,10 @@ def place_lanes(level: Level, rows: Rows, left: float, right: float) -> tuple[fl
         at = LANE_START
         for column in columns:
             for lane in column:
-                lane.x = right + at if back else left - at
-            widest = max(level.nets[lane.net].label_width for lane in column) if back else 0.0
+                lane.x = right + at if rightward else left - at
+            widest = max(level.nets[lane.net].label_width if lane.back else 0.0 for lane in column)
             at += LANE + (widest + 8 if widest else 0)
-        if columns and back:
+        if columns and rightward:
             right += at - LANE
         elif columns:
             left -= at - LANE
@@ -98,9 +101,7 @@ def crossings_by_gap(rows: Rows, x: list[float], ends: LaneEnds) -> list[list[Cr
     return [list(found.values()) for found in gaps]
 
 
-def place_rows(
-    level: Level, rows: Rows, x: list[float], ends: LaneEnds, bounds: tuple[float, float]
-) -> Grid:
+def place_rows(level: Level, rows: Rows, x: list[float], ends: LaneEnds, bounds: tuple[float, float]) -> Grid:
     """Stack the rows, leaving between them the room that the tracks need."""
     gaps = crossings_by_gap(rows, x, ends)
     size = len(level.slots)
@@ -142,9 +143,7 @@ def _gap(grid: Grid, gap: int, crossings: list[Crossing], y: float, *, outer: bo
         height = STRAIGHT_GAP if crossings else EMPTY_GAP
     for crossing in crossings:
         track = crossing.track
-        grid.track_y[gap, crossing.net] = (
-            y + ABOVE_TRACKS + track * TRACK if track >= 0 else y + height / 2
-        )
+        grid.track_y[gap, crossing.net] = y + ABOVE_TRACKS + track * TRACK if track >= 0 else y + height / 2
     return y + height
 
 
@@ -189,9 +188,7 @@ def _draw_links(
             paths.append(Path(net, tuple(line), node))
 
 
-def _draw_lane(
-    level: Level, number: int, lane: Lane, ends: LaneEnds, grid: Grid, paths: list[Path]
-) -> None:
+def _draw_lane(level: Level, number: int, lane: Lane, ends: LaneEnds, grid: Grid, paths: list[Path]) -> None:
     size = len(level.slots)
     start = grid.x[lane.source] + ends.get((-1 - number, lane.source), 0.0)
     begin = lane.last if lane.back else lane.first

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right, insort
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from tl_viz._layout.problem import Level
-from tl_viz._layout.ranks import Ranks, Wire
+if TYPE_CHECKING:
+    from tl_viz._layout.problem import Level
+    from tl_viz._layout.ranks import Ranks, Wire
 
 LONG_SPAN = 6
 """A line over more rows than this runs in a lane beside the content."""
@@ -26,6 +28,8 @@ class Lane:
     taps: dict[int, list[tuple[int, int]]]
     """Gap -> the items and ports below it that the lane leads to."""
     back: bool = False
+    right: bool = False
+    """Whether it runs on the right: loops do, and what begins to the right of the main path."""
     x: float = 0.0
 
 
@@ -65,8 +69,15 @@ def order_rows(level: Level, ranks: Ranks) -> Rows:
         for link in links:
             upper[link.lower].append(link.upper)
             lower[link.upper].append(link.lower)
-    if all(len(row) < 2 for row in rows.rows):
-        return rows
+    if any(len(row) > 1 for row in rows.rows):
+        rows.rows = _sweep(rows, upper, lower)
+        _renumber(rows)
+    _choose_sides(rows, ranks)
+    return rows
+
+
+def _sweep(rows: Rows, upper: list[list[int]], lower: list[list[int]]) -> list[list[int]]:
+    """Sort the rows by their neighbours, down and up in turn, and return the order with the fewest crossings."""
     for row in rows.rows[1:]:
         _sort_row(row, upper, rows.position)
     best = _crossings(rows)
@@ -74,21 +85,28 @@ def order_rows(level: Level, ranks: Ranks) -> Rows:
     for sweep in range(SWEEPS):
         if best == 0:
             break
-        if sweep % 2 == 0:
-            for row in reversed(rows.rows[:-1]):
-                _sort_row(row, lower, rows.position)
-        else:
-            for row in rows.rows[1:]:
-                _sort_row(row, upper, rows.position)
+        near = lower if sweep % 2 == 0 else upper
+        for row in reversed(rows.rows[:-1]) if sweep % 2 == 0 else rows.rows[1:]:
+            _sort_row(row, near, rows.position)
         crossings = _crossings(rows)
         if crossings < best:
             best = crossings
             kept = [list(row) for row in rows.rows]
-    rows.rows = kept
-    for row in kept:
+    return kept
+
+
+def _renumber(rows: Rows) -> None:
+    for row in rows.rows:
         for place, item in enumerate(row):
             rows.position[item] = place
-    return rows
+
+
+def _choose_sides(rows: Rows, ranks: Ranks) -> None:
+    main = {*ranks.main_in, *ranks.main_in.values()}
+    for lane in rows.lanes:
+        if not lane.back and lane.source not in main:
+            row = rows.rows[ranks.rank[lane.source]]
+            lane.right = any(item in main for item in row[: rows.position[lane.source]])
 
 
 def _populate(level: Level, ranks: Ranks) -> Rows:
@@ -103,9 +121,7 @@ def _populate(level: Level, ranks: Ranks) -> Rows:
     rows = Rows(lines, [0] * len(ranks.rank), [[] for _ in range(ranks.rows + 1)], len(ranks.rank))
     for wire in ranks.wires:
         _thread(wire, ranks, rows)
-    for row in rows.rows:
-        for place, item in enumerate(row):
-            rows.position[item] = place
+    _renumber(rows)
     return rows
 
 
@@ -122,15 +138,13 @@ def _thread(wire: Wire, ranks: Ranks, rows: Rows) -> None:
         else:
             far.setdefault(ranks.rank[item], []).append((item, port))
     if far:
-        rows.lanes.append(
-            Lane(wire.net, wire.source, wire.source_port, start + 1, max(far), far)
-        )
+        rows.lanes.append(Lane(wire.net, wire.source, wire.source_port, start + 1, max(far), far))
     if wire.back:
         taps: dict[int, list[tuple[int, int]]] = {}
         for item, port in wire.back:
             taps.setdefault(ranks.rank[item], []).append((item, port))
         rows.lanes.append(
-            Lane(wire.net, wire.source, wire.source_port, min(taps), start + 1, taps, back=True)
+            Lane(wire.net, wire.source, wire.source_port, min(taps), start + 1, taps, back=True, right=True)
         )
     near.sort(key=lambda end: ranks.rank[end[0]])
     item, port, row = wire.source, wire.source_port, start
@@ -151,9 +165,7 @@ def _sort_row(row: list[int], neighbours: list[list[int]], position: list[int]) 
     weight: dict[int, float] = {}
     for place, item in enumerate(row):
         near = neighbours[item]
-        weight[item] = (
-            sum([position[other] for other in near]) / len(near) if near else float(place)
-        )
+        weight[item] = sum(position[other] for other in near) / len(near) if near else float(place)
     row.sort(key=weight.__getitem__)
     for place, item in enumerate(row):
         position[item] = place

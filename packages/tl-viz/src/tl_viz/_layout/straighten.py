@@ -6,9 +6,12 @@ to the right) are averaged, so a block that all four agree on, such as the main 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tl_viz._layout.rows import Link, Rows
+if TYPE_CHECKING:
+    from tl_viz._layout.rows import Link, Rows
 
 Near = list[tuple[int, float]]
 """Neighbours of an item in the next row, in order: item, and how far its centre lies from ours when aligned."""
@@ -70,9 +73,7 @@ def _sides(rows: Rows, half: list[float], main_in: dict[int, int]) -> Sides:
     return Sides(above, below, half, rows.bends, yielding)
 
 
-def _yield_to_stronger(
-    links: list[Link], rows: Rows, main_in: dict[int, int], yielding: set[tuple[int, int]]
-) -> None:
+def _yield_to_stronger(links: list[Link], rows: Rows, main_in: dict[int, int], yielding: set[tuple[int, int]]) -> None:
     """Mark links that cross the main path, or share an end with it, or cross a piece of a long line."""
     position, bends = rows.position, rows.bends
     strong: list[tuple[int, int, bool, Link]] = []
@@ -100,9 +101,7 @@ def _yield_to_stronger(
                 yielding.add((link.upper, link.lower))
 
 
-def _one_way(
-    lines: list[list[int]], near: list[Near], sides: Sides, leftward: bool
-) -> list[float]:
+def _one_way(lines: list[list[int]], near: list[Near], sides: Sides, leftward: bool) -> list[float]:
     """Align along `near` and pack to one side. `leftward` mirrors the picture, packs, and mirrors it back."""
     sign = -1.0 if leftward else 1.0
     rows = [row[::-1] for row in lines] if leftward else lines
@@ -123,9 +122,7 @@ def _one_way(
                 continue
             if yielding:
                 others = [
-                    other
-                    for other in others
-                    if (other[0], item) not in yielding and (item, other[0]) not in yielding
+                    other for other in others if (other[0], item) not in yielding and (item, other[0]) not in yielding
                 ]
             count = len(others)
             if count > 2:
@@ -143,9 +140,7 @@ def _one_way(
     return [-value for value in x] if leftward else x
 
 
-def _pack(
-    rows: list[list[int]], root: list[int], shift: list[float], sides: Sides
-) -> list[float]:
+def _pack(rows: list[list[int]], root: list[int], shift: list[float], sides: Sides) -> list[float]:
     """Put every block as far left as the items to its left allow, then pull it towards those to its right."""
     half, bends = sides.half, sides.bends
     after: dict[int, list[tuple[int, float]]] = {}
@@ -153,7 +148,7 @@ def _pack(
     for row in rows:
         for item in row:
             waiting.setdefault(root[item], 0)
-        for left, right in zip(row, row[1:], strict=False):
+        for left, right in itertools.pairwise(row):
             gap = BEND_GAP if left >= bends or right >= bends else ITEM_GAP
             distance = shift[left] - shift[right] + half[left] + half[right] + gap
             after.setdefault(root[left], []).append((root[right], distance))
@@ -192,9 +187,7 @@ def _balance(results: list[list[float]], half: list[float], rows: Rows) -> list[
     ]
     narrowest = min(range(4), key=lambda index: bounds[index][1] - bounds[index][0])
     low, high = bounds[narrowest]
-    moves = [
-        low - bounds[index][0] if index % 2 == 0 else high - bounds[index][1] for index in range(4)
-    ]
+    moves = [low - bounds[index][0] if index % 2 == 0 else high - bounds[index][1] for index in range(4)]
     x = [0.0] * len(half)
     for item in items:
         values = sorted(

@@ -44,8 +44,7 @@ def assign_tracks(crossings: list[Crossing]) -> int:
         low, high, crossing = moving[index]
         track = floor.get(index, 0)
         while track < len(tracks) and any(
-            low - NEAR < other_high and other_low < high + NEAR
-            for other_low, other_high in tracks[track]
+            low - NEAR < other_high and other_low < high + NEAR for other_low, other_high in tracks[track]
         ):
             track += 1
         if track == len(tracks):
@@ -71,9 +70,7 @@ def _constraints(moving: list[tuple[float, float, Crossing]]) -> dict[int, list[
     return must
 
 
-def _above_first(
-    moving: list[tuple[float, float, Crossing]], must: dict[int, list[int]]
-) -> list[int]:
+def _above_first(moving: list[tuple[float, float, Crossing]], must: dict[int, list[int]]) -> list[int]:
     """Order nets so that those which must lie above come first; the rest so that their corners nest."""
     waiting = [0] * len(moving)
     for below in must.values():
@@ -101,7 +98,7 @@ def _above_first(
             continue
         done[index] = True
         order.append(index)
-        opened = []
+        opened: list[int] = []
         for below in must.get(index, ()):
             waiting[below] -= 1
             if waiting[below] == 0 and not done[below]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from tl_viz._plan.tree import Branch, Tree
-from tl_viz._plan.worth import Worth
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tl_viz._plan.tree import Branch, Tree
+    from tl_viz._plan.worth import Worth
 
 FEWEST, MOST = 12, 40
 """How many items a picture should have."""

@@ -40,8 +40,9 @@ def fold(tree: Tree) -> None:
 
 def _fold_children(tree: Tree, branch: Branch) -> None:
     children = branch.children
-    loose = [child.loose for child in children]
-    if len(set(loose)) == len(loose):
+    kinds: dict[tuple[int, str], int] = {}
+    loose = [kinds.setdefault((child.loose, _container(tree, child)), len(kinds)) for child in children]
+    if len(kinds) == len(loose):
         return
     runs = _choose(_candidates(tree, children, loose), len(children))
     if not runs:
@@ -53,6 +54,13 @@ def _fold_children(tree: Tree, branch: Branch) -> None:
         folded.append(_folded(tree, children, run))
         at = run.end
     branch.children = folded + children[at:]
+
+
+def _container(tree: Tree, branch: Branch) -> str:
+    """Return the address of what a module is registered on: copies are registered side by side."""
+    if branch.call < 0:
+        return ""
+    return tree.network.calls[branch.call].address.rpartition(".")[0]
 
 
 def _candidates(tree: Tree, children: list[Branch], loose: list[int]) -> list[Run]:
@@ -196,7 +204,7 @@ def _choose(candidates: list[Run], count: int) -> list[Run]:
 def _folded(tree: Tree, children: list[Branch], run: Run) -> Branch:
     """Return the branch that stands for a run: the only item of the first copy, or a frame around its items."""
     items = children[run.start : run.start + run.period]
-    starts = [children[run.start + index * run.period].first for index in range(1, run.copies)]
+    starts = tuple([children[run.start + index * run.period].first for index in range(1, run.copies)])
     last = children[run.end - 1]
     alike = all(
         children[index].exact == children[index - run.period].exact for index in range(run.start + run.period, run.end)

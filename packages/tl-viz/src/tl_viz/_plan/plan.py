@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from tl_viz._network import Network
 from tl_viz._plan.choose import MOST, choose
 from tl_viz._plan.fold import fold
 from tl_viz._plan.segment import cut_wide_levels
@@ -13,6 +12,9 @@ from tl_viz._plan.sign import sign
 from tl_viz._plan.slide import slide
 from tl_viz._plan.tree import Branch, Tree, build_tree
 from tl_viz._plan.worth import weigh
+
+if TYPE_CHECKING:
+    from tl_viz._network import Network
 
 Collapse = Literal["auto", "none", "max"] | float
 """How much is closed."""
@@ -35,9 +37,7 @@ class Plan:
         return id(branch) in self.opened
 
 
-def make_plan(
-    network: Network, collapse: Collapse, *, fold_repeats: bool, depth: int | None = None
-) -> Plan:
+def make_plan(network: Network, collapse: Collapse, *, fold_repeats: bool, depth: int | None = None) -> Plan:
     """Return the plan for a network.
 
     Args:
@@ -46,7 +46,7 @@ def make_plan(
         fold_repeats: draw a run of equal siblings once.
         depth: modules nested deeper than this many levels are always closed.
     """
-    everything = collapse in {"none", 0, 0.0}
+    everything = collapse in {"none", 0.0}
     tree = build_tree(network, bundle_dead_ends=not everything)
     if fold_repeats or not everything:
         sign(tree)
@@ -62,9 +62,7 @@ def make_plan(
         for most in (MOST, 4 * MOST):
             found = choose(tree, worth, most=most)
             if found is not None:
-                return Plan(
-                    tree=tree, opened=frozenset(found[0]), items=found[1], planner="exact"
-                )
+                return Plan(tree=tree, opened=frozenset(found[0]), items=found[1], planner="exact")
     opened, items, steps = slide(tree, worth)
     share = float(collapse) if isinstance(collapse, (int, float)) else 1.0
     fewest = steps[-1].items if steps else items

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from math import ceil
 
 from tl_viz._plan.tree import Branch, Tree
@@ -28,7 +29,7 @@ def _cut(tree: Tree, branch: Branch) -> list[Branch]:
     children = branch.children
     bounds = [0, *_cuts(tree, children), len(children)]
     pieces: list[Branch] = []
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in itertools.pairwise(bounds):
         items = children[start:end]
         pieces.append(items[0] if len(items) == 1 else segment_of(items))
     return pieces

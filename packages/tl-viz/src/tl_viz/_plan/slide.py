@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
 
-from tl_viz._plan.tree import Branch, Tree
-from tl_viz._plan.worth import Worth
+if TYPE_CHECKING:
+    from tl_viz._plan.tree import Branch, Tree
+    from tl_viz._plan.worth import Worth
 
 WRAPPER = 0.6
 """A branch with more than this share of the ops says nothing when it is closed."""
@@ -61,9 +63,7 @@ def slide(tree: Tree, worth: Worth) -> tuple[set[int], int, list[Step]]:
 def _inner(root: Branch) -> list[Branch]:
     order = [root]
     for branch in order:
-        order.extend(
-            child for child in branch.children if child.children and child.kind != "bundle"
-        )
+        order.extend(child for child in branch.children if child.children and child.kind != "bundle")
     return order
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from tl_viz._network import Network
+if TYPE_CHECKING:
+    from tl_viz._network import Network
 
 GROWING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack"})
 """Functions that read a list, whose length says nothing about what they are."""
 
-NOTHING: list["Branch"] = []
+NOTHING: list[Branch] = []
 """The children of every leaf."""
 
 Kind = Literal["op", "module", "run", "segment", "bundle", "root"]
@@ -27,9 +28,7 @@ class Branch:
         "others", "outside", "pinned",
     )  # fmt: skip
 
-    def __init__(
-        self, kind: Kind, op: int = -1, call: int = -1, children: list[Branch] | None = None
-    ) -> None:
+    def __init__(self, kind: Kind, op: int = -1, call: int = -1, children: list[Branch] | None = None) -> None:
         self.kind: Kind = kind
         self.op = op
         """The op of a leaf."""
@@ -254,7 +253,7 @@ def _number(network: Network, root: Branch) -> Tree:
             branch.outside = tuple(
                 dict.fromkeys([at for child in children for at in child.outside if not first <= at < end])
             )
-            branch.pinned = any([child.pinned for child in children])
+            branch.pinned = any(child.pinned for child in children)
         branch.last_end = branch.end
     growing = [0]
     for op in op_at:

@@ -8,18 +8,65 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log2
+from typing import TYPE_CHECKING
 
-from tl_viz._plan.tree import Branch, Tree
+if TYPE_CHECKING:
+    from tl_viz._plan.tree import Branch, Tree
 
 VIEWS = frozenset(
-    """view reshape transpose permute contiguous flatten unflatten squeeze unsqueeze expand expand_as chunk split unbind
-    getitem __getitem__ t T mT to type_as float half clone detach dropout identity size movedim swapaxes view_as repeat
-    narrow select slice pad rearrange""".split()
+    [
+        "view",
+        "reshape",
+        "transpose",
+        "permute",
+        "contiguous",
+        "flatten",
+        "unflatten",
+        "squeeze",
+        "unsqueeze",
+        "expand",
+        "expand_as",
+        "chunk",
+        "split",
+        "unbind",
+        "getitem",
+        "__getitem__",
+        "t",
+        "T",
+        "mT",
+        "to",
+        "type_as",
+        "float",
+        "half",
+        "clone",
+        "detach",
+        "dropout",
+        "identity",
+        "size",
+        "movedim",
+        "swapaxes",
+        "view_as",
+        "repeat",
+        "narrow",
+        "select",
+        "slice",
+        "pad",
+        "rearrange",
+    ]
 )
 """Functions that move numbers without computing any."""
 
 VIEW, POINTWISE, LEARNED, JOIN = 0.15, 0.5, 1.0, 0.7
+CONTAINERS = frozenset({"Sequential", "ModuleList", "ModuleDict"})
+"""Classes whose name says nothing about what they hold."""
+
+MOSTLY_FRAMES = 0.2
+"""A frame with no larger share of ops of its own is as new as the modules in it."""
+
 SAME_CLASS, SAME_BRANCH = 0.3, 0.1
+REPEATED = 0.15
+"""How much more a run is worth for each doubling of its copies: what is there often is what the network is made of."""
+
 SWALLOWED = 0.35
 """A closed branch should hide no more than this share of everything."""
 
@@ -49,16 +96,17 @@ def weigh(tree: Tree) -> Worth:
         number = form[id(branch)]
         if number not in contents:
             contents[number] = _content(tree, branch, contents, form)
-        content = contents[number]
-        amount[id(branch)] = sum([worth * (1 + log2(n)) for worth, n in content.values()])
+        whole = sum(worth * (1 + log2(n)) for worth, n in contents[number].values())
+        whole = max(whole, *[amount[id(child)] for child in branch.children], 0.0)
+        amount[id(branch)] = whole * (1 + REPEATED * log2(branch.copies))
     total = amount[id(tree.root)] or 1.0
-    factor = _factors(tree)
+    factor = _factors(tree, amount)
     close: dict[int, float] = {}
     for branch in order:
         whole = amount[id(branch)]
         cost = whole * factor[id(branch)]
         if branch.kind != "op":
-            cost += 2.0 * max(0.0, whole - SWALLOWED * total)
+            cost += 2.0 * max(0.0, cost - SWALLOWED * total)
         if branch.kind == "bundle":
             cost = 0.0
         close[id(branch)] = cost
@@ -101,15 +149,14 @@ def _leaf_worth(tree: Tree, branch: Branch) -> float:
         worth = VIEW
     else:
         worth = POINTWISE
-    computed = [
-        at for at in branch.outside if network.roles[tree.op_at[at]] in {"op", "input", "hook"}
-    ]
+    computed = [at for at in branch.outside if network.roles[tree.op_at[at]] in {"op", "input", "hook"}]
     return worth + (JOIN if len(computed) > 1 else 0.0)
 
 
-def _factors(tree: Tree) -> dict[int, float]:
+def _factors(tree: Tree, amount: dict[int, float]) -> dict[int, float]:
     """Return how new each branch is, in the order in which a reader meets them."""
     factor: dict[int, float] = {}
+    order: list[Branch] = []
     seen_branches: set[int] = set()
     seen_classes: set[str] = set()
     calls = tree.network.calls
@@ -121,10 +168,16 @@ def _factors(tree: Tree) -> dict[int, float]:
             name = calls[branch.call].class_name
             if branch.loose in seen_branches:
                 own = min(own, SAME_BRANCH)
-            elif name in seen_classes:
+            elif name in seen_classes and name not in CONTAINERS:
                 own = min(own, SAME_CLASS)
             seen_branches.add(branch.loose)
             seen_classes.add(name)
         factor[id(branch)] = own
+        order.append(branch)
         stack.extend((child, own) for child in reversed(branch.children))
+    for branch in reversed(order):  # a frame is no newer than the modules it is made of
+        inner = [factor[id(child)] for child in branch.children if child.children]
+        loose_ops = sum(amount[id(child)] for child in branch.children if not child.children)
+        if inner and loose_ops <= MOSTLY_FRAMES * amount[id(branch)]:
+            factor[id(branch)] = min(factor[id(branch)], max(inner))
     return factor

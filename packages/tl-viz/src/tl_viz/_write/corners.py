@@ -30,17 +30,18 @@ def round_corners(points: tuple[Point, ...], radius: float, arrow: bool) -> list
     return steps
 
 
-def arrowhead(points: tuple[Point, ...]) -> tuple[Point, Point, Point]:
+def arrowhead(points: tuple[Point, ...], scale: float = 1.0) -> tuple[Point, Point, Point]:
     """Return the three corners of the arrowhead at the end of a polyline, its tip first."""
     line = _simplify(points)
     (x, y), (from_x, from_y) = line[-1], line[-2]
     length = _length(line[-1], line[-2]) or 1.0
     along_x, along_y = (x - from_x) / length, (y - from_y) / length
-    back_x, back_y = x - along_x * ARROW_LENGTH, y - along_y * ARROW_LENGTH
+    reach, half = ARROW_LENGTH * scale, ARROW_HALF * scale
+    back_x, back_y = x - along_x * reach, y - along_y * reach
     return (
         (x, y),
-        (back_x - along_y * ARROW_HALF, back_y + along_x * ARROW_HALF),
-        (back_x + along_y * ARROW_HALF, back_y - along_x * ARROW_HALF),
+        (back_x - along_y * half, back_y + along_x * half),
+        (back_x + along_y * half, back_y - along_x * half),
     )
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from tl_viz._layout import Direction
+from typing import TYPE_CHECKING
+
 from tl_viz._scene import Box, Node, Scene
-from tl_viz._theme import Theme
+
+if TYPE_CHECKING:
+    from tl_viz._layout import Direction
+    from tl_viz._theme import Theme
 
 RANKDIR = {"topdown": "TB", "bottomup": "BT", "leftright": "LR", "rightleft": "RL"}
 POINTS_PER_INCH = 72.0
@@ -16,7 +20,7 @@ def to_dot(scene: Scene, theme: Theme, direction: Direction, *, name: str = "net
         f"digraph {_quote(name)} {{",
         f'  graph [rankdir={RANKDIR[direction]}, fontname="Helvetica", fontsize=11, '
         f'bgcolor="{theme.background or "transparent"}", nodesep=0.3, ranksep=0.35];',
-        '  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=10, fixedsize=true];',
+        '  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=9, fixedsize=true];',
         f'  edge [color="{theme.line}", arrowsize=0.6, fontname="Helvetica", fontsize=9];',
     ]
     _children(scene.root, theme, out, "  ")

@@ -17,7 +17,7 @@ CURVE = 0.5523
 SYMBOLS = {"→": "\\256", "≈": "\\273"}
 """Characters of the Symbol font by their octal codes."""
 
-LOOP = "↻"
+SMALL = 0.6
 
 
 def to_pdf(display: Display) -> bytes:
@@ -26,9 +26,7 @@ def to_pdf(display: Display) -> bytes:
     scale = 1 / unit
     out = [f"{_n(scale)} 0 0 {_n(-scale)} 0 {_n(display.height * scale)} cm", "1 J 1 j"]
     if display.background:
-        out.append(
-            f"{_colour(display.background)} rg 0 0 {_n(display.width)} {_n(display.height)} re f"
-        )
+        out.append(f"{_colour(display.background)} rg 0 0 {_n(display.width)} {_n(display.height)} re f")
     for group in display.groups:
         for shape in group.shapes:
             out.append(_shape(shape))
@@ -95,10 +93,7 @@ def _bar(bar: Bar) -> str:
         ]
     )
     dash = "[4 3] 0 d" if bar.dashed else "[] 0 d"
-    return (
-        f"{dash} {_n(bar.stroke_width)} w {_colour(bar.fill)} rg {_colour(bar.stroke)} RG "
-        f"{outline} B"
-    )
+    return f"{dash} {_n(bar.stroke_width)} w {_colour(bar.fill)} rg {_colour(bar.stroke)} RG {outline} B"
 
 
 def _stroke(stroke: Stroke) -> str:
@@ -106,7 +101,7 @@ def _stroke(stroke: Stroke) -> str:
     out = [f"{dash} {_n(stroke.width)} w {_colour(stroke.colour)} RG {_colour(stroke.colour)} rg"]
     for points, arrow in zip(stroke.lines, stroke.arrows, strict=True):
         x = y = 0.0
-        for letter, ends in round_corners(points, CORNER, arrow):
+        for letter, ends in round_corners(points, 0.0 if stroke.small else CORNER, arrow and not stroke.small):
             if letter == "Q":  # a curve with one control point, written with two
                 (cx, cy), (ex, ey) = ends
                 control = (x + (cx - x) * 2 / 3, y + (cy - y) * 2 / 3)
@@ -119,10 +114,8 @@ def _stroke(stroke: Stroke) -> str:
                 out.append(f"{_n(x)} {_n(y)} {'m' if letter == 'M' else 'l'}")
         out.append("S")
         if arrow:
-            (ax, ay), (bx, by), (cx, cy) = arrowhead(points)
-            out.append(
-                f"{_n(ax)} {_n(ay)} m {_n(bx)} {_n(by)} l {_n(cx)} {_n(cy)} l h f"
-            )
+            (ax, ay), (bx, by), (cx, cy) = arrowhead(points, SMALL if stroke.small else 1.0)
+            out.append(f"{_n(ax)} {_n(ay)} m {_n(bx)} {_n(by)} l {_n(cx)} {_n(cy)} l h f")
     return "\n".join(out)
 
 
@@ -130,21 +123,14 @@ def _words(words: Words) -> str:
     x = words.x
     out: list[str] = []
     for piece in _pieces(words.text):
-        if piece == LOOP:
-            out.append(_loop(x, words))
-        else:
-            symbol = piece in SYMBOLS
-            font = "F3" if symbol else ("F4" if words.mono else ("F2" if words.bold else "F1"))
-            text = SYMBOLS[piece] if symbol else _escape(piece)
-            out.append(
-                f"BT {_colour(words.colour)} rg /{font} {_n(words.size)} Tf "
-                f"1 0 0 -1 {_n(x)} {_n(words.y)} Tm ({text}) Tj ET"
-            )
-        x += (
-            mono_width(piece, words.size)
-            if words.mono
-            else text_width(piece, words.size, words.bold)
+        symbol = piece in SYMBOLS
+        font = "F3" if symbol else ("F4" if words.mono else ("F2" if words.bold else "F1"))
+        text = SYMBOLS[piece] if symbol else _escape(piece)
+        out.append(
+            f"BT {_colour(words.colour)} rg /{font} {_n(words.size)} Tf "
+            f"1 0 0 -1 {_n(x)} {_n(words.y)} Tm ({text}) Tj ET"
         )
+        x += mono_width(piece, words.size) if words.mono else text_width(piece, words.size, words.bold)
     return "\n".join(out)
 
 
@@ -153,7 +139,7 @@ def _pieces(text: str) -> list[str]:
     pieces: list[str] = []
     plain = ""
     for character in text:
-        if character in SYMBOLS or character == LOOP:
+        if character in SYMBOLS:
             if plain:
                 pieces.append(plain)
             pieces.append(character)
@@ -161,22 +147,6 @@ def _pieces(text: str) -> list[str]:
         else:
             plain += character
     return [*pieces, plain] if plain else pieces
-
-
-def _loop(x: float, words: Words) -> str:
-    """Draw the sign for a loop, which no standard font has: three quarters of a circle and an arrowhead."""
-    r = words.size * 0.32
-    cx, cy = x + words.size * 0.45, words.y - r
-    k = r * CURVE
-    return (
-        f"[] 0 d {_n(words.size * 0.11)} w {_colour(words.colour)} RG {_colour(words.colour)} rg "
-        f"{_n(cx + r)} {_n(cy)} m "
-        f"{_n(cx + r)} {_n(cy + k)} {_n(cx + k)} {_n(cy + r)} {_n(cx)} {_n(cy + r)} c "
-        f"{_n(cx - k)} {_n(cy + r)} {_n(cx - r)} {_n(cy + k)} {_n(cx - r)} {_n(cy)} c "
-        f"{_n(cx - r)} {_n(cy - k)} {_n(cx - k)} {_n(cy - r)} {_n(cx)} {_n(cy - r)} c S "
-        f"{_n(cx)} {_n(cy - r * 1.7)} m {_n(cx + r * 0.9)} {_n(cy - r)} l "
-        f"{_n(cx)} {_n(cy - r * 0.3)} l h f"
-    )
 
 
 def _escape(text: str) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from tl_core import MissingDependencyError
+from typing import TYPE_CHECKING
 
-from tl_viz._display import Display
+from tl_core import MissingDependencyError
 from tl_viz._write.svg import to_svg
+
+if TYPE_CHECKING:
+    from tl_viz._display import Display
 
 LARGEST = 8192
 """The longest side in pixels; larger pictures are scaled down."""

@@ -12,6 +12,8 @@ MONO = "Courier, 'Courier New', 'Liberation Mono', 'DejaVu Sans Mono', monospace
 TARGET = "<style>g:target rect{stroke:#d6336c;stroke-width:3}</style>"
 """Outlines what a link inside of the picture led to."""
 
+SMALL = 0.6
+
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 
 
@@ -78,13 +80,11 @@ def _stroke(stroke: Stroke) -> str:
     steps: list[str] = []
     heads: list[str] = []
     for points, arrow in zip(stroke.lines, stroke.arrows, strict=True):
-        for letter, ends in round_corners(points, CORNER, arrow):
+        for letter, ends in round_corners(points, 0.0 if stroke.small else CORNER, arrow and not stroke.small):
             steps.append(letter + " ".join([f"{_number(x)} {_number(y)}" for x, y in ends]))
         if arrow:
-            tip, left, right = arrowhead(points)
-            heads.append(
-                "M" + "L".join([f"{_number(x)} {_number(y)}" for x, y in (tip, left, right)]) + "Z"
-            )
+            tip, left, right = arrowhead(points, SMALL if stroke.small else 1.0)
+            heads.append("M" + "L".join([f"{_number(x)} {_number(y)}" for x, y in (tip, left, right)]) + "Z")
     dash = ' stroke-dasharray="3 3"' if stroke.dashed else ""
     line = (
         f'<path d="{"".join(steps)}" fill="none" stroke="{stroke.colour}" '
