@@ -19,6 +19,8 @@ GAP = 2
 ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 RULE = "\N{BOX DRAWINGS LIGHT HORIZONTAL}"
 NAME_MIN = 16
+NOT_CALLED = "not called"
+"""Stands in place of a shape."""
 
 
 @final
@@ -151,7 +153,10 @@ def lay_out(grid: Grid, width: int) -> Iterator[Line]:
     yield _trimmed(head)
     yield [(RULE * total, "rule")]
     for row in grid.rows:
-        yield _trimmed(_row(row, columns, widths, name_width))
+        if row.kind == "note":
+            yield [(row.tree, "tree"), (cut(row.name, width - cell_width(row.tree)), "dim")]
+        else:
+            yield _trimmed(_row(row, columns, widths, name_width))
     yield [(RULE * total, "rule")]
     yield from _below(grid, width)
 
@@ -167,16 +172,12 @@ def _below(grid: Grid, width: int) -> Iterator[Line]:
 
 
 def _row(row: Row, columns: Sequence[Column], widths: Sequence[int], name_width: int) -> Line:
-    if row.kind == "note":
-        return [(row.tree, "tree"), (cut(row.name, name_width + sum(widths) + GAP * len(widths)), "dim")]
-    free = 0  # the name may run on over empty cells
-    while free < len(columns) and not row.cells[free]:
-        free += 1
+    free = _free(row, len(columns))
     span = name_width + sum(size + GAP for size in widths[:free])
     line = _name(row, span)
     line.append((" " * (span - sum(cell_width(text) for text, _ in line)), "plain"))
     for at in range(free, len(columns)):
-        style: Style = "dim" if row.kind == "ops" else "number"
+        style: Style = "dim" if row.kind == "ops" or row.cells[at] == NOT_CALLED else "number"
         line.append((_cell(row.cells[at], widths[at], columns[at]), style))
     return line
 
@@ -205,18 +206,33 @@ def _cell(text: str, width: int, column: Column) -> str:
 
 def _fit(grid: Grid, width: int) -> tuple[tuple[Column, ...], list[int], int]:
     """Choose the columns and widths: natural where they fit, else shorter names, else fewer columns."""
-    natural = (cell_width(name_text(row)) for row in grid.rows if row.kind not in ("note", "ops"))
-    names = max(cell_width(grid.name_title), *natural, 0)
     columns = grid.columns
     while True:
         widths = [
-            max([cell_width(column.title), *(cell_width(row.cells[at]) for row in grid.rows if at < len(row.cells))])
+            max([cell_width(column.title), *(cell_width(row.cells[at]) for row in grid.rows if row.kind != "note")])
             for at, column in enumerate(columns)
         ]
+        names = max(cell_width(grid.name_title), *(_name_need(row, widths) for row in grid.rows), 0)
         left = width - sum(size + GAP for size in widths)
         if left >= min(names, NAME_MIN) or not columns:
             return columns, widths, max(1, min(names, left))
         columns = columns[:-1]
+
+
+def _free(row: Row, count: int) -> int:
+    """How many of the first `count` cells are empty, so that the name may run on over them."""
+    free = 0
+    while free < count and not row.cells[free]:
+        free += 1
+    return free
+
+
+def _name_need(row: Row, widths: Sequence[int]) -> int:
+    """Width of the first column with which the name of a row is not cut."""
+    if row.kind == "note":
+        return 0
+    free = _free(row, len(widths))
+    return cell_width(name_text(row)) - sum(size + GAP for size in widths[:free])
 
 
 def _trimmed(line: Line) -> Line:

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, final
 
 from tl_core._facts import Facts
+from tl_core._grid import NOT_CALLED
 from tl_core._tree import Work
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ def block_facts(nodes: Sequence[ModuleNode]) -> Facts:
         work.add(node.work)
     called = first.calls or first.children or first.output
     return Facts(
-        output=first.output if called else "not called",
+        output=first.output if called else NOT_CALLED,
         dtype=first.dtype,
         calls=sum(node.calls for node in nodes),
         params=sum(node.params for node in nodes),

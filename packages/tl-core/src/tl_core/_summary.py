@@ -51,7 +51,7 @@ ASCII = str.maketrans(
         "└": "`",
         "│": "|",
         "─": "-",
-        "×": "x",  # noqa: RUF001
+        "×": "x",
         "…": "~",
         "·": "-",
         "≥": ">",
@@ -169,7 +169,7 @@ def summarize(trace: Trace, options: SummaryOptions) -> Summary:
         notes = (*notes, "Parameters in brackets are used there too and counted elsewhere.")
     grid = Grid(
         title=_title(state),
-        subtitle=signature(records),
+        subtitle=signature(records, state.info.outcome),
         name_title="Module" if by_module else "Layer",
         columns=tuple(COLUMNS[name][0] for name in columns),
         rows=tuple(_limited(rows, options.max_rows or (MODULE_ROWS if by_module else OP_ROWS))),
@@ -217,20 +217,19 @@ def _row(item: Item, columns: Sequence[str], totals: Totals) -> Row:
 
 
 def _limited(rows: list[Row], limit: int) -> list[Row]:
-    """At most `limit` rows: the first ones and the last ones, and a line about those between."""
-    if len(rows) <= limit:
+    """About `limit` rows: the first ones and the last ones, and a line about those between."""
+    if not rows:
+        return [_note("nothing was recorded")]
+    if len(rows) <= limit + 1:  # a line about one row would take its place
         return rows
     last = limit // 3
     hidden = len(rows) - limit
-    note = Row(
-        kind="note",
-        tree="",
-        name=f"... {hidden:,} more rows; summary(max_rows={len(rows)}) shows all",
-        type="",
-        remark="",
-        cells=(),
-    )
+    note = _note(f"... {hidden:,} more rows; summary(max_rows={len(rows)}) shows all")
     return [*rows[: limit - last], note, *(rows[-last:] if last else [])]
+
+
+def _note(text: str) -> Row:
+    return Row(kind="note", tree="", name=text, type="", remark="", cells=())
 
 
 def _width(width: int | None) -> int:

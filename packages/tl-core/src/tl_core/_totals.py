@@ -43,12 +43,13 @@ def footer(trace: Trace, records: Records, cost: TraceCost, missing: str) -> tup
     )
 
 
-def signature(records: Records) -> str:
+def signature(records: Records, outcome: str) -> str:
     """What goes in and what comes out: `x 1x3x224x224 float32 -> 1x1000`."""
     inputs = [op for op in records.ops if op.kind == "input"]
     outputs = [op for op in records.ops if op.kind == "output"]
+    nothing = "no tensor outputs" if outcome == "complete" else f"({outcome} before it returned)"
     into, out = _boundaries(inputs), _boundaries(outputs)
-    return f"{into or 'no tensor inputs'} {ARROW} {out or 'no tensor outputs'}"
+    return f"{into or 'no tensor inputs'} {ARROW} {out or nothing}"
 
 
 def _boundaries(ops: Sequence[OpRecord]) -> str:
