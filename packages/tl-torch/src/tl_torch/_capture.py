@@ -11,9 +11,10 @@ from typing import Any, cast, final
 
 import torch
 from torch import nn
+from torch.nn.parameter import UninitializedTensorMixin
 from torch.overrides import TorchFunctionMode
 
-from tl_core import AliasRead, CaptureError, Frames, OpRecord, ParamRecord, SavePolicy, TraceBuilder
+from tl_core import AliasRead, CallRecord, CaptureError, Frames, OpRecord, ParamRecord, SavePolicy, TraceBuilder
 from tl_torch._composite import Opener
 from tl_torch._constants import find_constant
 from tl_torch._frames import FrameWalker
@@ -21,7 +22,7 @@ from tl_torch._function_table import FUNCTION_TABLE, UNDECLARED_WRITERS, Functio
 from tl_torch._ledger import NO_STORAGE, Entry, Ledger, Memory
 from tl_torch._module_calls import ModuleCalls, method_codes
 from tl_torch._snapshot import Keeper
-from tl_torch._sources import Sources
+from tl_torch._sources import Sources, shape_of
 from tl_torch._structure import PLAIN_TYPES, replaced, tensors_in
 from tl_torch._torch_private import (
     FRESH_USE_COUNT,
@@ -98,29 +99,26 @@ class Recorder(TorchFunctionMode):
             return self._call(func, info, args, kwargs)
         if role == "composite":
             return self._composite(func, info, args, kwargs)
+        if role == "rebind":
+            lazy = isinstance(args[0], UninitializedTensorMixin)  # it gets its memory; it held no value before
+            return func(*args) if lazy else self._call(func, info, args, kwargs)
         return self._read_value(func, info, args, kwargs)
+
+    def close(self) -> None:
+        """Let go of everything that the run has met."""
+        self.ledger.close()
+        self._aliases = []
+        self.calls.close()
 
     # ---------------------------------------------------------------- calls
 
     def _call(
         self, func: Callable[..., Any], info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
     ) -> Any:
-        parents = self._parents = []
-        params = self._params = []
-        aliases = self._aliases = []
-        template = [a if type(a) in PLAIN_TYPES else self._argument(a) for a in args]
-        if info.overwrites:
-            del parents[:], params[:], aliases[:]
-            template[1:] = [self._argument(a) for a in args[1:]]
-        named = None
-        if kwargs:
-            named = {}
-            for key, value in kwargs.items():
-                before = len(parents), len(aliases)
-                named[key] = value if type(value) in PLAIN_TYPES else self._argument(value)
-                if key == "out":
-                    del parents[before[0] :], aliases[before[1] :]
+        template, named = self._arguments(info, args, kwargs)
         versions = self._versions(args, kwargs) if info.write_rule == "moved" else None
+        # What they were found to be is taken along now: a function that is opened later has arguments of its own.
+        parents, params, aliases = self._parents, self._params, self._aliases
 
         start = perf_counter_ns()
         result = func(*args, **kwargs) if kwargs else func(*args)
@@ -132,50 +130,84 @@ class Recorder(TorchFunctionMode):
             outputs = self._outputs(result, info, args, kwargs, versions)
             if not outputs:
                 return result
-        builder = self.builder
+        writes = (
+            info.write_rule != "none"
+            or self._wrote(outputs[0], args, kwargs)
+            or (kwargs is not None and "out" in kwargs)
+        )
         calls = self.calls
         frames = self.frames
         site = frames.walk(sys._getframe(2), calls.running, len(calls.running))
         if frames.method_frames or calls.direct:
             calls.attribute(frames.method_frames)
-        call = builder.call(
-            info.name,
-            info.kernel,
-            func,
-            tuple(template),
-            named,
-            tuple(dict.fromkeys(params)) if params else (),
-            site,
-            duration,
-            info.write_rule == "first" or (kwargs is not None and "out" in kwargs),
-        )
-        own = tuple(parents) if len(parents) < 2 else tuple(dict.fromkeys(parents))
-        ledger_known = self._known
+        call = self.builder.call(
+            info.name, info.kernel, func, template, named, tuple(dict.fromkeys(params)) if params else (), site,
+            duration, writes and info.write_rule != "moved",
+        )  # fmt: skip
+        if info.meta is not None:
+            call.meta = dict(info.meta)
+        own = tuple(parents) if len(parents) < 2 or aliases else tuple(dict.fromkeys(parents))
+        self._record_outputs(call, outputs, own, aliases, info)
+        if writes:
+            self._log_writes(call.index, info, args, kwargs, versions, outputs)
+        return result
+
+    def _arguments(
+        self, info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
+    ) -> tuple[tuple[object, ...], dict[str, object] | None]:
+        """Arguments with each tensor replaced by what made it, which is noted as a parent."""
+        parents = self._parents = []
+        self._params = []
+        aliases = self._aliases = []
+        template = [a if type(a) in PLAIN_TYPES else self._argument(a) for a in args]
+        if info.overwrites:
+            del parents[:], aliases[:]
+            self._params = []
+            template[1:] = [self._argument(a) for a in args[1:]]
+        if not kwargs:
+            return tuple(template), None
+        named: dict[str, object] = {}
+        for key, value in kwargs.items():
+            before = len(parents), len(aliases)
+            named[key] = value if type(value) in PLAIN_TYPES else self._argument(value)
+            if key == "out":
+                del parents[before[0] :], aliases[before[1] :]
+        return tuple(template), named
+
+    def _wrote(self, output: torch.Tensor, args: Sequence[Any], kwargs: dict[str, Any] | None) -> bool:
+        """Whether a call returned a tensor that existed before and changed what it holds (`F.relu(x, inplace=True)`)."""
+        entry = self._known.get(id(output))
+        if entry is None or entry.reference() is not output:
+            return False
+        version = version_of(output)
+        if version == -1:  # nothing counts the writes of an inference tensor
+            return any(a is True for a in args) or bool(kwargs and kwargs.get("inplace"))
+        return version not in (entry.version, entry.memory.version)
+
+    def _record_outputs(
+        self,
+        call: CallRecord,
+        outputs: Sequence[torch.Tensor],
+        own: tuple[int, ...],
+        aliases: list[_AliasedRead],
+        info: FunctionInfo,
+    ) -> None:
+        known = self._known
         position = 0
         for output in outputs:
-            memory = self._memory(output, info)
-            made = tuple(self._parents_of(output, memory, info)) if aliases else own
+            memory = self._memory(output)
+            made = tuple(self._parents_of(output, memory, info, own, aliases)) if aliases else own
             grad_fn = output.grad_fn
-            record = builder.output(
-                call,
-                position,
-                made,
-                tuple(output.shape),
-                output.dtype,
-                output.device,
-                output.requires_grad,
-                None if grad_fn is None else type(grad_fn).__name__,
-                None,
-            )
+            record = self.builder.output(
+                call, position, made, tuple(output.shape), output.dtype, output.device, output.requires_grad,
+                None if grad_fn is None else type(grad_fn).__name__, None,
+            )  # fmt: skip
             if memory is None:
                 memory = self._new_memory(output, record, info)
             if self._save_all or (self._save_some and self._policy.wants(record)):
                 record.payload = self._keeper.keep(output, memory)
-            ledger_known[id(output)] = Entry(weakref.ref(output), record, version_of(output), memory)
+            known[id(output)] = Entry(weakref.ref(output), record, version_of(output), memory)
             position += 1
-        if info.write_rule != "none" or (kwargs and "out" in kwargs):
-            self._log_writes(call.index, info, args, kwargs, versions, outputs)
-        return result
 
     def _argument(self, value: Any) -> object:
         kind = type(value)
@@ -254,10 +286,13 @@ class Recorder(TorchFunctionMode):
             self._here(),
         )
 
-    def _parents_of(self, output: torch.Tensor, memory: Memory | None, info: FunctionInfo) -> Iterable[int]:
+    def _parents_of(
+        self, output: torch.Tensor, memory: Memory | None, info: FunctionInfo, own: Sequence[int],
+        aliases: Sequence[_AliasedRead],
+    ) -> Iterable[int]:  # fmt: skip
         """Parents of an output of a call that read aliased memory; a view depends on the part that it shows."""
-        merged = list(self._parents)
-        for aliased in reversed(self._aliases):
+        merged = list(own)
+        for aliased in reversed(aliases):
             record = aliased.entry.record
             is_view = info.write_rule == "none" and memory is not None and memory is aliased.entry.memory
             region = Region(output) if is_view else aliased.region
@@ -270,7 +305,7 @@ class Recorder(TorchFunctionMode):
 
     # ---------------------------------------------------------------- outputs
 
-    def _memory(self, output: torch.Tensor, info: FunctionInfo) -> Memory | None:
+    def _memory(self, output: torch.Tensor) -> Memory | None:
         try:
             return self._memories.get(storage_key(output))
         except NO_STORAGE:
@@ -339,8 +374,10 @@ class Recorder(TorchFunctionMode):
             written = [tensor for _, tensor in tensors_in(args[0])] if args else []
         elif versions is not None:
             written = self._moved(versions, info, args, kwargs)
-        else:
+        elif kwargs and "out" in kwargs:
             written = []
+        else:
+            written = [outputs[0]]
         if kwargs and "out" in kwargs:
             written.extend(tensor for _, tensor in tensors_in(kwargs["out"]))
         for tensor in written:
@@ -384,7 +421,7 @@ class Recorder(TorchFunctionMode):
         sources = self.sources
         param = sources.params.get(id(tensor))
         if param is not None and param[0] is tensor:
-            param[1].shape = tuple(tensor.shape)  # a lazy one has got its shape by now
+            param[1].shape = shape_of(tensor)  # a lazy one has got its shape by now
             memory = self.ledger.add_memory(tensor, param[1], shared=True)
             return self.ledger.add(tensor, param[1], memory)
         held = sources.find_held(tensor)
@@ -434,7 +471,9 @@ class Recorder(TorchFunctionMode):
         entry = self.ledger.find(tensor) or self._adopt(tensor)
         self._parents, self._params, self._aliases = [], [], []
         self._read(tensor)
-        parents = tuple(self._parents_of(tensor, entry.memory, _NO_WRITE)) if self._aliases else tuple(self._parents)
+        parents = tuple(self._parents)
+        if self._aliases:
+            parents = tuple(self._parents_of(tensor, entry.memory, _NO_WRITE, parents, self._aliases))
         record = self.builder.source(
             "output", address, tuple(tensor.shape), tensor.dtype, tensor.device, tensor.requires_grad, None, parents
         )

@@ -18,7 +18,10 @@ _LOCALS_ARE_LIVE = sys.version_info >= (3, 13)
 
 
 def find_constant(
-    tensor: torch.Tensor, frame: types.FrameType | None, stop: types.CodeType, classes: Iterable[type],
+    tensor: torch.Tensor,
+    frame: types.FrameType | None,
+    stop: types.CodeType,
+    classes: Iterable[type],
     functions: Iterable[types.FunctionType],
 ) -> str | None:
     """Where a tensor that existed before the run is held, or None.
@@ -40,6 +43,8 @@ def find_constant(
         for address, value in _reachable(frame, known.get(frame.f_code)):
             if value is tensor:
                 return address
+            if isinstance(value, functools.partial):
+                value = [value.args, value.keywords]
             if type(value) not in PLAIN_TYPES and not isinstance(value, (*_SKIPPED, types.FunctionType)):
                 for path, found in tensors_in(value):
                     if found is tensor:

@@ -16,7 +16,7 @@ MAX_FRAMES = 12
 """How many user frames a call site keeps."""
 
 _FRAMEWORK_FOLDERS = (os.path.dirname(torch.__file__) + os.sep, os.path.dirname(__file__) + os.sep)
-_USER, _METHOD, _FRAMEWORK, _ENTRY, _MODULE_CALL = range(5)
+_USER, _METHOD, _FRAMEWORK, _FRAMEWORK_METHOD, _ENTRY, _MODULE_CALL = range(6)
 
 
 @final
@@ -41,7 +41,7 @@ class FrameWalker:
         elif code is self._module_call:
             role = _MODULE_CALL
         elif code.co_filename.startswith(_FRAMEWORK_FOLDERS):
-            role = _FRAMEWORK
+            role = _FRAMEWORK_METHOD if id(code) in self._methods else _FRAMEWORK
         else:
             role = _METHOD if id(code) in self._methods else _USER
         self._roles[id(code)] = (code, role)
@@ -74,6 +74,8 @@ class FrameWalker:
                     methods.append(frame)
                 if len(pairs) == MAX_FRAMES:
                     break
+            elif role == _FRAMEWORK_METHOD:
+                methods.append(frame)
             elif role == _MODULE_CALL:
                 call = running[depth - 1]
                 known_tail = self._tails.get(call)

@@ -14,9 +14,9 @@ from tl_core import ReadKind
 
 TensorT: Any = torch.Tensor
 
-Role = Literal["metadata", "read", "expose", "composite", "call"]
+Role = Literal["metadata", "read", "expose", "composite", "rebind", "call"]
 """metadata: nothing to record; read: a value becomes Python; expose: memory becomes reachable from outside;
-composite: a Python function of torch whose body is opened; call: everything else."""
+composite: a Python function of torch whose body is opened; rebind: `tensor.data = other`; call: everything else."""
 
 WriteRule = Literal["none", "first", "moved"]
 """none: only `out=` writes; first: writes its first argument; moved: whatever argument's version moved was written."""
@@ -99,7 +99,6 @@ _EXPOSURES: Mapping[str, ReadKind] = {
     "numpy": "numpy", "__array__": "numpy", "__dlpack__": "dlpack", "untyped_storage": "dlpack", "storage": "dlpack",
     "_typed_storage": "dlpack", "data_ptr": "dlpack",
 }  # fmt: skip
-
 
 
 def _argument(args: Sequence[Any], kwargs: Mapping[str, Any], position: int, name: str) -> Any:
@@ -240,6 +239,7 @@ def _build_table() -> dict[Callable[..., Any], FunctionInfo]:
     add(torch, ("is_nonzero", "equal", "allclose"), "metadata")
     add(torch, {"is_nonzero": "bool", "equal": "bool", "allclose": "bool"}, "read")
     add(torch.Tensor, _EXPOSURES, "expose")
+    table[TensorT.data.__set__] = FunctionInfo("set_data", "set_data", "rebind", "first")
     for setter in ("grad", "requires_grad"):
         function = getattr(torch.Tensor, setter).__set__
         table[function] = FunctionInfo(public_name(function), setter, "metadata")

@@ -89,7 +89,11 @@ class Sources:
         known = self.params.get(id(param))
         if known is None:
             record = self._builder.param(
-                address, _shape(param), plain_name(param.dtype), plain_device(param.device), param.requires_grad,
+                address,
+                shape_of(param),
+                plain_name(param.dtype),
+                plain_device(param.device),
+                param.requires_grad,
                 weakref.ref(param),
             )
             self.params[id(param)] = (param, record)
@@ -105,7 +109,7 @@ class Sources:
         record = None if held is None else held.buffer
         if record is None:
             record = self._builder.buffer(
-                address, _shape(buffer), plain_name(buffer.dtype), plain_device(buffer.device), weakref.ref(buffer)
+                address, shape_of(buffer), plain_name(buffer.dtype), plain_device(buffer.device), weakref.ref(buffer)
             )
             self.held[id(buffer)] = Held("buffer", address, buffer, record)
         elif address != record.address and address not in record.aliases:
@@ -154,7 +158,8 @@ class Sources:
                 yield held.address, tensor
 
 
-def _shape(tensor: torch.Tensor) -> tuple[int, ...]:
+def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
+    """Shape of a tensor; empty for a lazy parameter that has none yet."""
     return () if isinstance(tensor, UninitializedTensorMixin) else tuple(tensor.shape)
 
 

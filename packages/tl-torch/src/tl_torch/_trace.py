@@ -25,7 +25,16 @@ from tl_core import (
     save_policy,
 )
 from tl_torch._capture import Recorder
-from tl_torch._preflight import Target, arguments, bind, check_context, check_scripted, check_tensors, option_names, target_of
+from tl_torch._preflight import (
+    Target,
+    arguments,
+    bind,
+    check_context,
+    check_scripted,
+    check_tensors,
+    option_names,
+    target_of,
+)
 from tl_torch._seams_table import install, remove
 from tl_torch._snapshot import Keeper, SaveMode
 from tl_torch._structure import replaced, tensors_in
@@ -163,7 +172,7 @@ class _Run:
                 error.partial_trace = partial  # pyright: ignore[reportAttributeAccessIssue]
             raise
         finally:
-            self._recorder.ledger.close()
+            self._recorder.close()
         self._policy.finish(trace)
         return trace
 
