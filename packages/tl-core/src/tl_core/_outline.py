@@ -151,7 +151,9 @@ def _below(node: ModuleNode, depth: int, tree: str, *, fold: bool) -> list[Item]
             continue
         first = part.nodes[0]
         same = expanded is not None and fold and expanded.signature == first.signature and _has_lines(first)
-        items.append(_module_item(part, guide, like=expanded.name if same and expanded is not None else ""))
+        items.append(
+            _module_item(part, guide, like=_likeness(expanded, first) if same and expanded is not None else "")
+        )
         if not same and len(part.nodes) == 1:
             below = _below(first, depth - 1, tree + (BLANK if last else BAR), fold=fold)
             items += below
@@ -168,6 +170,12 @@ def _module_item(run: Run, guide: str, like: str) -> Item:
     remark = f"like {like}" if like else _calls(first)
     kind: RowKind = "fold" if count > 1 or like else "module"
     return Item(kind=kind, tree=guide, name=run.name, type=typed, remark=remark, facts=block_facts(run.nodes))
+
+
+def _likeness(shown: ModuleNode, node: ModuleNode) -> str:
+    """Name of the block that stands for another one; its number where the rest of the names is the same."""
+    text, number = _split_name(shown.name)
+    return number if number and text == _split_name(node.name)[0] else shown.name
 
 
 def _own(node: ModuleNode) -> list[Item]:

@@ -173,9 +173,7 @@ def test_a_different_block_parts_a_run(run):
 
 
 def test_numbered_names_fold_and_other_names_do_not(new_run):
-    assert names(blocks(new_run(), 3, name=lambda number: f"block_{number}"))[-1] == (
-        "block_1..2 (Block x2) like block_0"
-    )
+    assert names(blocks(new_run(), 3, name=lambda number: f"block_{number}"))[-1] == ("block_1..2 (Block x2) like 0")
     assert names(blocks(new_run(), 3, name=lambda number: "abc"[number])) == [
         "Net",
         "h (ModuleList)",
