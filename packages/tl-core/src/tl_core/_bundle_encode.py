@@ -28,9 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import CodeType
 
-    from tl_core._bundle_plan import PlannedValue
+    from tl_core._bundle_plan import PayloadPlan, PlannedValue
+    from tl_core._bundle_template import Template
     from tl_core._payload import PayloadView
     from tl_core._record import (
+        AliasRead,
         BufferRecord,
         CallRecord,
         Frames,
@@ -54,9 +56,10 @@ T = TypeVar("T")
 class Interned(Generic[T]):
     """Distinct values in order of appearance, each with its position."""
 
-    __slots__ = ("_positions", "values")
+    __slots__ = ("_convert", "_positions", "values")
 
-    def __init__(self) -> None:
+    def __init__(self, convert: Callable[[T], T] | None = None) -> None:
+        self._convert = convert
         self.values: list[T] = []
         self._positions: dict[T, int] = {}
 
@@ -65,18 +68,18 @@ class Interned(Generic[T]):
         position = self._positions.get(value)
         if position is None:
             position = self._positions[value] = len(self.values)
-            self.values.append(value)
+            self.values.append(value if self._convert is None else self._convert(value))
         return position
 
 
 @final
 class TableEncoder:
-    """Turns the records of one trace into tables."""
+    """Turns the records of one trace into tables, and finds the saved values on the way."""
 
-    def __init__(self, payload_index: Callable[[object], int]) -> None:
-        self._payload_index = payload_index
-        self._template = TemplateEncoder(payload_index)
-        self._string = Interned[str]()
+    def __init__(self, plan: PayloadPlan | None) -> None:
+        self._plan = plan
+        self._template = TemplateEncoder(self._argument)
+        self._string = Interned[str](clean)
         self._shape = Interned[tuple[int, ...]]()
         self._frame = Interned[tuple[int, int, int]]()
         self._stack = Interned[tuple[int, ...]]()
@@ -85,12 +88,17 @@ class TableEncoder:
         self._functions: dict[int, int] = {}
 
     def encode(
-        self, records: Records, info: TraceInfo, annotations: Mapping[str, object], payloads: PayloadColumns
+        self,
+        records: Records,
+        info: TraceInfo,
+        annotations: Mapping[str, object],
+        labels: Sequence[str] | None,
     ) -> Tables:
-        """Tables of a trace whose saved values lie as `payloads` says."""
+        """Tables of a trace whose saved values have no place yet; `labels` are the names of those of ops."""
         groups = info.groups
+        facts = {field.name: getattr(info, field.name) for field in fields(info) if field.name not in SEPARATE_FIELDS}
         return Tables(
-            ops=self._ops(records.ops),
+            ops=self._ops(records.ops, labels),
             calls=self._calls(records.calls),
             module_calls=self._module_calls(records.module_calls),
             modules=self._modules(records.modules),
@@ -98,22 +106,32 @@ class TableEncoder:
             buffers=self._buffers(records.buffers),
             reads=self._reads(records.reads),
             gaps=self._gaps(records.gaps),
-            payloads=payloads,
+            payloads=PayloadColumns(checksum=[], region=[], offset=[], dtype=[], device=[], shape=[], strides=[]),
             layer=None if groups is None else [layer for layer, _ in groups],
             layer_pass=None if groups is None else [number for _, number in groups],
-            info={
-                field.name: self._template.encode(getattr(info, field.name))
-                for field in fields(info)
-                if field.name not in SEPARATE_FIELDS
-            },
-            annotations=self._arguments([annotations])[0] or {},
-            strings=[clean(text) for text in self._string.values],
+            info=self._named(facts),
+            annotations=self._named(annotations),
+            strings=self._string.values,
             shapes=self._shape.values,
             frames=self._frame.values,
             stacks=self._stack.values,
         )
 
-    def _ops(self, ops: list[OpRecord]) -> OpColumns:
+    def place(
+        self, tables: Tables, values: Sequence[PlannedValue], views: Sequence[PayloadView], checksums: list[int]
+    ) -> None:
+        """Tell `tables` where each saved value lies."""
+        tables.payloads = PayloadColumns(
+            checksum=checksums,
+            region=[view.region for view in views],
+            offset=[view.offset for view in views],
+            dtype=[self._string(view.dtype) for view in views],
+            device=[self._string(value.device) for value in values],
+            shape=[self._shape(view.shape) for view in views],
+            strides=[view.strides for view in views],
+        )
+
+    def _ops(self, ops: list[OpRecord], labels: Sequence[str] | None) -> OpColumns:
         string, shape = self._string, self._shape
         kinds = {kind: code for code, kind in enumerate(OP_KINDS)}
         return OpColumns(
@@ -126,10 +144,22 @@ class TableEncoder:
             device=[string(str(op.device)) for op in ops],
             requires_grad=[int(op.requires_grad) for op in ops],
             grad_fn=[self._optional(op.grad_fn) for op in ops],
-            payload=[self._payload_index(op.payload) for op in ops],
+            payload=[-1 if op.payload is None else self._payload(op, labels) for op in ops],
             address=[string(op.address) for op in ops],
             module=[_index(op.module) for op in ops],
         )
+
+    def _payload(self, op: OpRecord, labels: Sequence[str] | None) -> int:
+        if self._plan is None:
+            return -1
+        name = f"{op.index}:{op.kind if op.call is None else op.call.name}" if labels is None else labels[op.index]
+        return self._plan.add(op.payload, clean(name), str(op.device))
+
+    def _argument(self, alias: AliasRead) -> int:
+        """Position of the value that an argument had when it was read."""
+        if self._plan is None:
+            return -1
+        return self._plan.add(alias.value, f"argument:{len(self._plan.values)}", str(alias.base.device))
 
     def _calls(self, calls: list[CallRecord]) -> CallColumns:
         string, encode = self._string, self._template.encode
@@ -206,24 +236,11 @@ class TableEncoder:
             stack=[self._frames(gap.frames) for gap in gaps],
         )
 
-    def payloads(self, values: Sequence[tuple[PlannedValue, PayloadView]], checksums: list[int]) -> PayloadColumns:
-        """Where each saved value lies."""
-        return PayloadColumns(
-            checksum=checksums,
-            region=[view.region for _, view in values],
-            offset=[view.offset for _, view in values],
-            dtype=[self._string(view.dtype) for _, view in values],
-            device=[self._string(value.device) for value, _ in values],
-            shape=[self._shape(view.shape) for _, view in values],
-            strides=[view.strides for _, view in values],
-        )
-
     def _arguments(self, column: Sequence[Mapping[str, object] | None]) -> Arguments:
-        encode = self._template.encode
-        return [
-            None if values is None else {clean(name): encode(value) for name, value in values.items()}
-            for values in column
-        ]
+        return [None if values is None else self._named(values) for values in column]
+
+    def _named(self, values: Mapping[str, object]) -> dict[str, Template]:
+        return {clean(name): self._template.encode(value) for name, value in values.items()}
 
     def _optional(self, text: str | None) -> int:
         return -1 if text is None else self._string(text)

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from math import prod
 from typing import TYPE_CHECKING, final
 
-from tl_core._backend import MemoryKey
+from tl_core._backend import MemoryKey, backend
 from tl_core._errors import ArtifactError
 from tl_core._payload import LazyPayload, PayloadView, contiguous_strides, materialize
 from tl_core._safetensors import DTYPES
@@ -14,7 +14,7 @@ from tl_core._safetensors import DTYPES
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-    from tl_core._backend import Backend, HostArray
+    from tl_core._backend import HostArray
 
 
 @final
@@ -47,14 +47,20 @@ class PlannedValue:
 class PayloadPlan:
     """Collects saved values, then decides which of them are stored and which are views of those."""
 
-    def __init__(self, framework: Backend | None) -> None:
-        self._framework = framework
+    def __init__(self, backend_name: str) -> None:
+        self._backend_name = backend_name
         self._values: list[PlannedValue] = []
         self._by_identity: dict[int, int] = {}
         self._by_key: dict[object, int] = {}
 
     def add(self, value: object, name: str, device: str) -> int:
-        """Position of the saved value, equal for values that hold the same memory; -1 for None."""
+        """Position of the saved value, equal for values that hold the same memory; -1 for None.
+
+        Args:
+            value: it stays alive as long as the plan.
+            name: under which other readers find it, if it is stored for itself.
+            device: where it lies.
+        """
         if value is None:
             return -1
         found = self._by_identity.get(id(value))
@@ -62,23 +68,17 @@ class PayloadPlan:
             key = self._key(value)
             found = self._by_key.get(key)
             if found is None:
-                found = len(self._values)
-                self._by_key[key] = found
+                found = self._by_key[key] = len(self._values)
                 memory = key if isinstance(key, MemoryKey) else self._measure(value, key)
                 _check_dtype(memory.dtype, name)
                 self._values.append(PlannedValue(name, value, device, memory))
             self._by_identity[id(value)] = found
         return found
 
-    def position(self, value: object) -> int:
-        """Position of a value that was added; -1 for None."""
-        return -1 if value is None else self._by_identity[id(value)]
-
     def _key(self, value: object) -> object:
-        if isinstance(value, LazyPayload):
+        if isinstance(value, LazyPayload):  # its framework need not be installed
             return value.memory_key()
-        assert self._framework is not None, "a saved value in memory has a backend"
-        return self._framework.storage_key(materialize(value))
+        return backend(self._backend_name).storage_key(materialize(value))
 
     def _measure(self, value: object, key: object) -> MemoryKey:
         """Shape and dtype of a value whose backend does not tell where it lies."""
@@ -89,8 +89,7 @@ class PayloadPlan:
         """Bytes of a saved value."""
         if isinstance(value, LazyPayload):
             return value.host()
-        assert self._framework is not None, "a saved value in memory has a backend"
-        return self._framework.to_host(materialize(value))
+        return backend(self._backend_name).to_host(materialize(value))
 
     @property
     def values(self) -> Sequence[PlannedValue]:

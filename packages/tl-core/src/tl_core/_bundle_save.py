@@ -7,28 +7,25 @@ import platform
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from tl_core._backend import backend, backend_entry_points
+from tl_core._backend import backend_entry_points
 from tl_core._bundle_encode import TableEncoder, clean
 from tl_core._bundle_file import refusing
 from tl_core._bundle_plan import PayloadPlan, PlannedValue
-from tl_core._bundle_stage import Stage, sync
+from tl_core._bundle_stage import Stage, check_target, sync
 from tl_core._errors import ArtifactError, BackendCapabilityConformanceError
 from tl_core._manifest import LEVELS, Counts, FileEntry, Level, Manifest, encode_manifest
-from tl_core._payload import LazyPayload
-from tl_core._record import AliasRead
 from tl_core._safetensors import HeaderError, TensorWriter, encode_header
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from tl_core._backend import Backend
     from tl_core._bundle_columns import Tables
-    from tl_core._record import CallRecord, Records
+    from tl_core._record import Records
     from tl_core._trace import TraceInfo
 
 _LATER_LEVELS = ("executable_with_callables", "runnable")
@@ -63,23 +60,24 @@ def save(
     """
     checked = check_level(level)
     with Stage(Path(path), overwrite=overwrite) as stage:
-        plan = PayloadPlan(_framework(records, info) if checked == "portable" else None)
-        if checked == "portable":
-            _collect(records, plan, labels)
-        stored, views = plan.arrange()
+        plan = PayloadPlan(info.backend) if checked == "portable" else None
+        encoder = TableEncoder(plan)
+        tables = encoder.encode(records, info, annotations or {}, labels)
         files: list[FileEntry] = []
-        checksums: list[int] = []
-        if checked == "portable":
+        if plan is not None:
+            stored, views = plan.arrange()
             entry, checksums = _write_payloads(stage, plan, stored, info)
             files.append(entry)
-        index = plan.position if checked == "portable" else _no_payload
-        encoder = TableEncoder(index)
-        payloads = encoder.payloads(list(zip(plan.values, views, strict=True)), checksums)
-        tables = encoder.encode(records, info, annotations or {}, payloads)
+            encoder.place(tables, plan.values, views, checksums)
         files.insert(0, _write_tables(stage, tables))
-        counts = _count(records, len(plan.values), sum(value.size_bytes for value in stored))
-        stage.commit(encode_manifest(_manifest(info, checked, counts, files)))
+        stage.commit(encode_manifest(_manifest(info, checked, _count(tables, files), files)))
     return Path(path)
+
+
+def check_request(path: str | os.PathLike[str], level: str, *, overwrite: bool) -> None:
+    """Refuse what `save` would refuse, before any work."""
+    check_level(level)
+    check_target(Path(path), overwrite=overwrite)
 
 
 def check_level(level: str) -> Level:
@@ -94,47 +92,6 @@ def check_level(level: str) -> Level:
         level=level,
         levels=LEVELS,
     )
-
-
-def _no_payload(value: object) -> int:
-    del value
-    return -1
-
-
-def _framework(records: Records, info: TraceInfo) -> Backend | None:
-    """The backend, which only values in memory need: a loaded trace can be saved without its framework."""
-    values = (value for value, _, _ in _saved_values(records, None))
-    return backend(info.backend) if any(not isinstance(value, LazyPayload | None) for value in values) else None
-
-
-def _collect(records: Records, plan: PayloadPlan, labels: Sequence[str] | None) -> None:
-    for value, name, device in _saved_values(records, labels):
-        plan.add(value, name, device)
-
-
-def _saved_values(records: Records, labels: Sequence[str] | None) -> Iterator[tuple[object, str, str]]:
-    """Each saved value with its name and device: those of ops, then arguments that were written in between."""
-    for op in records.ops:
-        if op.payload is not None:
-            name = f"{op.index}:{op.kind if op.call is None else op.call.name}" if labels is None else labels[op.index]
-            yield op.payload, clean(name), str(op.device)
-    for call in records.calls:
-        for position, alias in enumerate(_alias_reads(call)):
-            if alias.value is not None:
-                yield alias.value, f"argument {position} of call {call.index}", str(alias.base.device)
-
-
-def _alias_reads(call: CallRecord) -> Iterator[AliasRead]:
-    """Arguments whose memory had been written through other tensors, at any depth."""
-    waiting: list[Iterable[object]] = [call.args, (call.kwargs or {}).values()]
-    while waiting:
-        for value in waiting.pop(0):
-            if isinstance(value, AliasRead):
-                yield value
-            elif isinstance(value, list | tuple):
-                waiting.append(cast("Iterable[object]", value))
-            elif isinstance(value, dict):
-                waiting.append(cast("dict[object, object]", value).values())
 
 
 def _write_payloads(
@@ -186,16 +143,16 @@ def _write_tables(stage: Stage, tables: Tables) -> FileEntry:
     return FileEntry(name=name, role="tables", size=len(content), sha256=hashlib.sha256(content).hexdigest())
 
 
-def _count(records: Records, payloads: int, payload_bytes: int) -> Counts:
+def _count(tables: Tables, files: list[FileEntry]) -> Counts:
     return Counts(
-        ops=len(records.ops),
-        calls=len(records.calls),
-        module_calls=len(records.module_calls),
-        modules=len(records.modules),
-        params=len(records.params),
-        buffers=len(records.buffers),
-        payloads=payloads,
-        payload_bytes=payload_bytes,
+        ops=len(tables.ops.kind),
+        calls=len(tables.calls.name),
+        module_calls=len(tables.module_calls.module),
+        modules=len(tables.modules.address),
+        params=len(tables.params.address),
+        buffers=len(tables.buffers.address),
+        payloads=len(tables.payloads.region),
+        payload_bytes=sum(entry.size for entry in files if entry.role == "payloads"),
     )
 
 

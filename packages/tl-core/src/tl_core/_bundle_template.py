@@ -178,7 +178,7 @@ _FRAMEWORK_TYPES: dict[tuple[str, str], FrameworkKind] = {
 class TemplateEncoder:
     """Turns arguments into templates."""
 
-    def __init__(self, payload_index: Callable[[object], int]) -> None:
+    def __init__(self, payload_index: Callable[[AliasRead], int]) -> None:
         self._payload_index = payload_index
         self._open: set[int] = set()
         """Containers that are being encoded: one that holds itself has no template."""
@@ -215,7 +215,7 @@ class TemplateEncoder:
             if not isinstance(base, OpReference | ParamReference):
                 return base
             writers = tuple([writer.index for writer in value.writers if writer.index >= 0])
-            return AliasTemplate(base, writers, self._payload_index(value.value))
+            return AliasTemplate(base, writers, self._payload_index(value))
         if isinstance(value, StructValue):
             return self._struct(value.type_name, value.fields)
         if is_dataclass(value) and not isinstance(value, type):

@@ -50,9 +50,9 @@ class Counts(msgspec.Struct, kw_only=True):
     params: Count
     buffers: Count
     payloads: Count
-    """Saved values, values stored once and used twice counted once."""
+    """Distinct saved values."""
     payload_bytes: Count
-    """Bytes of the saved values on disk."""
+    """Bytes of the file that holds them."""
 
 
 class Manifest(msgspec.Struct, kw_only=True):

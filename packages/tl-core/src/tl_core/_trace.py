@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, final
 
 from tl_core._accessor import BufferAccessor, LayerAccessor, ModuleAccessor, OpAccessor, ParamAccessor
 from tl_core._autograd import TraceAutograd
-from tl_core._bundle_save import save
+from tl_core._bundle_save import check_request, save
 from tl_core._conditional import Conditional, conditionals
 from tl_core._extension import extension
 from tl_core._find import find
@@ -313,6 +313,7 @@ class Trace:
         Raises:
             ArtifactError: it was refused, or the disk is full; an older bundle is then as it was.
         """
+        check_request(path, level, overwrite=overwrite)
         state = self._state
         grouping = state.grouping
         groups = tuple(zip(grouping.layer_of, grouping.pass_of, strict=True))
