@@ -57,6 +57,7 @@ from tl_core._selector import module as module
 from tl_core._selector import where as where
 from tl_core._accessor import Accessor as Accessor
 from tl_core._buffer import Buffer as Buffer
+from tl_core._conditional import Conditional as Conditional
 from tl_core._extension import extension as extension
 from tl_core._graph import Graph as Graph
 from tl_core._layer import Layer as Layer
@@ -88,6 +89,7 @@ __all__ = [
     "Param",
     "Buffer",
     "Graph",
+    "Conditional",
     "Source",
     "SourceLine",
     "Span",

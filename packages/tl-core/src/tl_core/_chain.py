@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tl_core._record import CallRecord, Frames, ModuleRecord, Records
+    from tl_core._record import Frames, ModuleRecord, Records
 
 Spot = tuple[str, int, int, int, int]
 """Function, output position, module, call site and order within what one instruction calls."""
@@ -131,23 +131,23 @@ class Chains:
             spots = self._spots.get(anchor)
             if len(group) == 1 and spots is None:
                 continue
-            calls = [self._call_of(op) for op in group]
-            tokens = [(call.name, self._ops[op].position) for call, op in zip(calls, group, strict=True)]
+            tokens = [self._token(op) for op in group]
             length = period(tokens)
-            for order, (op, call) in enumerate(zip(group, calls, strict=True)):
-                if call.params:
+            for order, (op, token) in enumerate(zip(group, tokens, strict=True)):
+                if token[2]:
                     continue
                 if order >= length:
                     self.link[op] = group[order - length]
                     loops.add(op)
                 if spots is not None:
-                    spots.append((op, (*tokens[order], module, site, order % length)))
+                    spots.append((op, (token[0], token[1], module, site, order % length)))
         return loops
 
-    def _call_of(self, op: int) -> CallRecord:
-        call = self._ops[op].call
-        assert call is not None
-        return call
+    def _token(self, op: int) -> tuple[str, int, tuple[int, ...]]:
+        """What was called: function, output position and parameters."""
+        record = self._ops[op]
+        call = record.call
+        return (record.kind, 0, ()) if call is None else (call.name, record.position, call.params)
 
     def _link_between_calls(self, calls: Sequence[int], loops: set[int]) -> None:
         """Link the k-th op at a spot in one call of a module with the k-th in the call before."""

@@ -11,6 +11,7 @@ from tl_core._syntax import UNKNOWN, Test, TestKind, find_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import CodeType
 
     from tl_core._record import Frames, Records
     from tl_core._state import State
@@ -98,45 +99,51 @@ def _arm(records: Records, number: int, test: Test) -> Arm | None:
 
 
 def _evidence(records: Records, number: int, test: Test) -> bool | None:
-    """Truth of a test as the next thing that ran in the same function call shows it."""
+    """Truth of a test as what followed in the same function call shows it: a later operand, or the first thing to run."""
     site = records.reads[number].frames
-    for frames in islice(_later_frames(records, number), LOOKAHEAD):
-        span = _span_in(frames, site)
-        if span is None:
+    for frames, answer in islice(_events_after(records, number), LOOKAHEAD):
+        frame = _frame_in(frames, site)
+        if frame is None:
             return None  # the function has returned
+        span = span_of(*frame)
+        if answer is not None and frame is frames[0]:
+            other = find_test(*frame, answer)
+            if other.span == test.span:
+                if other.value is not None:
+                    return other.value
+                continue
         if _inside(span, test.then):
             return True
         if _inside(span, test.otherwise):
             return False
-        if not _inside(span, test.span) and not _inside(test.span, span):
+        if not _inside(span, test.span):
             return None  # neither an arm nor the rest of the test
     return None
 
 
-def _later_frames(records: Records, number: int) -> Iterator[Frames]:
-    """Call sites of what followed a read: further reads, and calls."""
+def _events_after(records: Records, number: int) -> Iterator[tuple[Frames, bool | None]]:
+    """Call sites of what followed a read: further reads, with the answer where it was a truth value, and calls."""
     reads = records.reads
     following = number + 1
     for index in range(reads[number].op_count, len(records.ops) + 1):
         while following < len(reads) and reads[following].op_count <= index:
-            yield reads[following].frames
+            read = reads[following]
+            yield read.frames, bool(read.value) if read.kind == "bool" else None
             following += 1
         call = records.ops[index].call if index < len(records.ops) else None
         if call is not None:
-            yield call.frames
+            yield call.frames, None
 
 
-def _span_in(frames: Frames, site: Frames) -> Span | None:
-    """What was running in the function call that `site` stands in; None if that call is not on the stack."""
+def _frame_in(frames: Frames, site: Frames) -> tuple[CodeType, int] | None:
+    """The frame of the function call that `site` stands in; None if that call is not on the stack."""
     code = site[0][0]
     outside = site[1:]
     for depth, frame in enumerate(frames):
-        if (
-            frame[0] is code
-            and len(frame) == 2
-            and frames[depth + 1 :][: len(outside)] == outside[: len(frames) - depth - 1]
-        ):
-            return span_of(frame[0], frame[1])
+        if frame[0] is code and len(frame) == 2:
+            known = min(len(outside), len(frames) - depth - 1)  # long stacks are cut at the outer end
+            if frames[depth + 1 : depth + 1 + known] == outside[:known]:
+                return frame
     return None
 
 

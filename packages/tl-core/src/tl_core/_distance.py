@@ -6,7 +6,7 @@ from array import array
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from tl_core._edge import Edges
     from tl_core._record import OpRecord
@@ -24,24 +24,38 @@ class Distances:
     def __init__(self, ops: Sequence[OpRecord], edges: Edges) -> None:
         inputs = [op.index for op in ops if op.kind == "input"]
         outputs = [op.index for op in ops if op.kind == "output"]
-        count = len(ops)
-        self.min_from_input, self.max_from_input = _walk(range(count), edges.parent_lists(), inputs)
-        self.min_to_output, self.max_to_output = _walk(range(count - 1, -1, -1), edges.child_lists(), outputs)
+        self.min_from_input, self.max_from_input = _down([op.parents for op in ops], inputs)
+        self.min_to_output, self.max_to_output = _up(len(ops), edges, outputs)
 
 
-def _walk(order: Iterable[int], sources: list[list[int]], origins: Sequence[int]) -> tuple[array[int], array[int]]:
-    """Relax every op after all ops that lead to it."""
-    shortest, longest = [UNREACHED] * len(sources), [UNREACHED] * len(sources)
+def _down(parents: Sequence[Sequence[int]], origins: Sequence[int]) -> tuple[array[int], array[int]]:
+    """Hops from the origins; parents come before their children."""
+    shortest, longest = [UNREACHED] * len(parents), [UNREACHED] * len(parents)
     for origin in origins:
         shortest[origin] = longest[origin] = 0
-    for op in order:
-        near, far = shortest[op], longest[op]
-        for source in sources[op]:
-            hops = shortest[source]
-            if hops >= 0:
-                if near < 0 or hops < near - 1:
-                    near = hops + 1
-                if longest[source] >= far:
-                    far = longest[source] + 1
-        shortest[op], longest[op] = near, far
+    for op, sources in enumerate(parents):
+        _relax(op, sources, shortest, longest)
     return array("i", shortest), array("i", longest)
+
+
+def _up(count: int, edges: Edges, origins: Sequence[int]) -> tuple[array[int], array[int]]:
+    """Hops to the origins, against the edges."""
+    starts, targets = edges.child_rows()
+    shortest, longest = [UNREACHED] * count, [UNREACHED] * count
+    for origin in origins:
+        shortest[origin] = longest[origin] = 0
+    for op in range(count - 1, -1, -1):
+        _relax(op, targets[starts[op] : starts[op + 1]], shortest, longest)
+    return array("i", shortest), array("i", longest)
+
+
+def _relax(op: int, sources: Sequence[int], shortest: list[int], longest: list[int]) -> None:
+    near, far = shortest[op], longest[op]
+    for source in sources:
+        hops = shortest[source]
+        if hops >= 0:
+            if near < 0 or hops < near - 1:
+                near = hops + 1
+            if longest[source] >= far:
+                far = longest[source] + 1
+    shortest[op], longest[op] = near, far

@@ -48,13 +48,14 @@ class Edges:
         starts = self.child_starts
         return self.child_targets[starts[op] : starts[op + 1]].tolist()
 
-    def parent_lists(self) -> list[list[int]]:
-        """Parents of every op."""
-        return _rows(self.parent_starts, self.parent_targets)
+    def child_rows(self) -> tuple[list[int], list[int]]:
+        """`starts` and `targets` of the children as plain lists, which a loop over all ops reads faster."""
+        return self.child_starts.tolist(), self.child_targets.tolist()
 
     def child_lists(self) -> list[list[int]]:
         """Children of every op."""
-        return _rows(self.child_starts, self.child_targets)
+        starts, targets = self.child_rows()
+        return [targets[left:right] for left, right in pairwise(starts)]
 
     def upstream(self, op: int) -> list[int]:
         """All ops that `op` depends on, ascending."""
@@ -81,9 +82,3 @@ def _starts(widths: NDArray[np.int32]) -> NDArray[np.int32]:
     starts = np.zeros(len(widths) + 1, Index)
     np.cumsum(widths, out=starts[1:])
     return starts
-
-
-def _rows(starts: NDArray[np.int32], targets: NDArray[np.int32]) -> list[list[int]]:
-    bounds: list[int] = starts.tolist()
-    flat: list[int] = targets.tolist()
-    return [flat[left:right] for left, right in pairwise(bounds)]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tl_core._edge import Edges
-    from tl_core._record import Records
+    from tl_core._record import OpRecord, Records
 
 
 @final
@@ -90,32 +90,32 @@ def group(records: Records, edges: Callable[[], Edges]) -> Grouping:
     """
     chains = Chains(records)
     if chains.loose:
-        _part_rivals(chains, Rivals(records, chains), edges())
+        _part_rivals(records.ops, chains, Rivals(records, chains), edges())
     return _number(chains.link)
 
 
-def _part_rivals(chains: Chains, rivals: Rivals, edges: Edges) -> None:
+def _part_rivals(ops: Sequence[OpRecord], chains: Chains, rivals: Rivals, edges: Edges) -> None:
     """Remove the links of loops that run over different things."""
-    parents, children = edges.parent_lists(), edges.child_lists()
-    link, loose = chains.link, chains.loose
-    roots = rivals.roots
-    while True:
+    link, loose, roots = chains.link, chains.loose, rivals.roots
+    starts, children = edges.child_rows()
+    changed = True
+    while changed:
         suspects = iter([*loose, len(link)])
         suspect = next(suspects)
         for op, earlier in enumerate(link):
             if op == suspect:
                 suspect = next(suspects)
-                if earlier >= 0 and rivals.among(parents[earlier], parents[op], op):
+                if earlier >= 0 and rivals.among(ops[earlier].parents, ops[op].parents, op):
                     link[op] = earlier = -1
             roots[op] = roots[earlier] if earlier >= 0 else op
         changed = False
         for op in reversed(loose):
             earlier = link[op]
-            if earlier >= 0 and rivals.among(children[earlier], children[op], op):
-                link[op] = -1
-                changed = True
-        if not changed:
-            return
+            if earlier >= 0:
+                before = children[starts[earlier] : starts[earlier + 1]]
+                if rivals.among(before, children[starts[op] : starts[op + 1]], op):
+                    link[op] = -1
+                    changed = True
 
 
 def _number(link: Sequence[int]) -> Grouping:

@@ -26,6 +26,11 @@ def type_name(func_name: str) -> str:
     return f"{name}op" if name in BOUNDARY else name
 
 
+def may_be_label(text: str) -> bool:
+    """Whether a text has the form of a layer's label, so that labels must be derived to tell."""
+    return _LABEL.fullmatch(text) is not None
+
+
 @final
 class Labels:
     """Labels of a grouping: `conv2d_3_7` is the third conv2d and the seventh compute layer."""

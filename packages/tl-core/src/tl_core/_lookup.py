@@ -12,6 +12,7 @@ from operator import index as as_index
 from typing import TYPE_CHECKING, SupportsIndex
 
 from tl_core._errors import AmbiguousOpLookupError, ArgumentTypeError, LookupFailedError
+from tl_core._label import may_be_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,7 +40,7 @@ def look_up(state: State, key: str | SupportsIndex) -> Op | Layer | Module | Mod
 
 
 def _plain(state: State, key: str) -> Layer | Module:
-    layer = state.labels.find_layer(key)
+    layer = state.labels.find_layer(key) if may_be_label(key) else None
     module = state.module_names().get(key)
     if layer is not None and module is not None:
         raise _ambiguous(key, "layer", f"trace.layers[{key!r}]", "module", f"trace.modules[{key!r}]")
@@ -51,7 +52,7 @@ def _plain(state: State, key: str) -> Layer | Module:
 
 
 def _with_number(state: State, key: str) -> Op | ModuleCall:
-    op = state.labels.find_op(key)
+    op = state.labels.find_op(key) if may_be_label(key.rpartition(":")[0]) else None
     call = find_call(state, key)
     if op is not None and call is not None:
         address, _, number = key.rpartition(":")

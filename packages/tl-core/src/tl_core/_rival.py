@@ -34,6 +34,13 @@ class Rivals:
 
     def among(self, left: Sequence[int], right: Sequence[int], op: int) -> bool:
         """Whether the neighbours `right` of `op` hold a rival of the neighbours `left` of the op before it."""
+        link = self._link
+        if len(left) == len(right):
+            for earlier, later in zip(left, right, strict=True):
+                if earlier != later and link[later] != earlier:
+                    break
+            else:
+                return False
         strangers = [one for one in right if not any(self._same(other, one) for other in left)]
         if not strangers:
             return False

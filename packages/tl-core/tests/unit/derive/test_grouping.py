@@ -1,0 +1,447 @@
+"""Which ops are passes of one layer. Every expectation is what a reader of the model's source would say."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scripted_run import Run, labels, passes
+
+from tl_core._chain import period
+
+
+def test_a_loop_without_modules_folds():
+    def model(run, x):
+        for _ in range(3):
+            x = run("relu", x)
+            x = run("sin", x)
+        return x
+
+    run = Run()
+    trace = run.play(model, run.input())
+    assert labels(trace) == [
+        "relu_1_1:1", "sin_1_2:1", "relu_1_1:2", "sin_1_2:2", "relu_1_1:3", "sin_1_2:3",
+    ]  # fmt: skip
+
+
+def test_recurrence_off_gives_one_layer_a_call_with_parameters_too():
+    def model(run, x):
+        for _ in range(2):
+            x = run("relu", run.linear("lin", x))
+        return x
+
+    run = Run(recurrence_detection=False)
+    run.register("lin", "Linear", param=True)
+    trace = run.play(model, run.input())
+    assert labels(trace) == ["linear_1_1:1", "relu_1_2:1", "linear_2_3:1", "relu_2_4:1"]
+
+
+def test_an_rnn_that_reads_x_at_t_folds_whole():
+    """`h = tanh(w(x[:, t]) + u(h))`: the index differs each time, and the first `u(h)` has another parent kind."""
+
+    def model(run, x):
+        h = run("zeros")
+        outs = []
+        for _ in range(3):
+            xt = run("getitem", x)
+            h = run("tanh", run("add", run.linear("w", xt), run.linear("u", h)))
+            outs.append(h)
+        return run("stack", *outs)
+
+    run = Run()
+    run.register("w", "Linear", param=True)
+    run.register("u", "Linear", param=True)
+    trace = run.play(model, run.input())
+    assert passes(trace) == {
+        "zeros_1_1": 1, "getitem_1_2": 3, "linear_1_3": 3, "linear_2_4": 3, "add_1_5": 3, "tanh_1_6": 3, "stack_1_7": 1,
+    }  # fmt: skip
+
+
+def test_an_accumulator_folds_though_its_first_sum_has_one_parent():
+    """`s = sum(x[:, t] for t in ...)` adds the first item to the number 0."""
+
+    def model(run, x):
+        s = None
+        for _ in range(3):
+            item = run("getitem", x)
+            s = run("add", *([item] if s is None else [s, item]))
+        return s
+
+    run = Run()
+    assert passes(run.play(model, run.input())) == {"getitem_1_1": 3, "add_1_2": 3}
+
+
+def test_a_list_that_grows_in_the_loop_folds():
+    def model(run, x):
+        outs = [x]
+        for _ in range(4):
+            outs.append(run("relu", run("cat", *outs)))
+        return outs[-1]
+
+    run = Run()
+    assert passes(run.play(model, run.input())) == {"cat_1_1": 4, "relu_1_2": 4}
+
+
+def test_calls_on_two_lines_are_two_layers():
+    def model(run, x):
+        x = run("relu", x)
+        return run("relu", x)
+
+    run = Run()
+    assert labels(run.play(model, run.input())) == ["relu_1_1:1", "relu_2_2:1"]
+
+
+def test_two_calls_on_one_line_are_two_layers():
+    def model(run, x):
+        return run("relu", run("relu", x))
+
+    run = Run()
+    assert labels(run.play(model, run.input())) == ["relu_1_1:1", "relu_2_2:1"]
+
+
+def test_a_helper_called_from_two_lines_is_two_sites():
+    def act(run, x):
+        return run("mul", run("sigmoid", x), x)
+
+    def model(run, x):
+        x = act(run, x)
+        return act(run, x)
+
+    run = Run()
+    assert labels(run.play(model, run.input())) == ["sigmoid_1_1:1", "mul_1_2:1", "sigmoid_2_3:1", "mul_2_4:1"]
+
+
+def test_a_helper_called_in_a_loop_is_one_site():
+    def act(run, x):
+        return run("mul", run("sigmoid", x), x)
+
+    def model(run, x):
+        for _ in range(2):
+            x = act(run, x)
+        return x
+
+    run = Run()
+    assert labels(run.play(model, run.input())) == ["sigmoid_1_1:1", "mul_1_2:1", "sigmoid_1_1:2", "mul_1_2:2"]
+
+
+def blocks_model(run, x):
+    """A residual stack: equal blocks, other parameters."""
+    for number in range(3):
+        with run.inside(f"blocks.{number}"):
+            y = run.linear(f"blocks.{number}.fc", run("layer_norm", x))
+            y = run("gelu", y)
+        x = run("mul", run("add", x, y))
+    return x
+
+
+def test_equal_blocks_with_own_parameters_stay_apart_with_what_joins_them():
+    run = Run()
+    for number in range(3):
+        run.register(f"blocks.{number}.fc", "Linear", param=True)
+    trace = run.play(blocks_model, run.input())
+    assert set(passes(trace).values()) == {1}
+    assert labels(trace)[3:5] == ["add_1_4:1", "mul_1_5:1"]
+    assert labels(trace)[-1] == "mul_3_15:1"
+
+
+def test_functions_before_a_layer_that_differs_stay_apart():
+    """Parting runs backwards too: sin and cos feed a linear that is another one each time."""
+
+    def model(run, x):
+        for number in range(2):
+            x = run.linear(f"fc{number}", run("cos", run("sin", x)))
+        return x
+
+    run = Run()
+    run.register("fc0", "Linear", param=True)
+    run.register("fc1", "Linear", param=True)
+    assert labels(run.play(model, run.input())) == [
+        "sin_1_1:1", "cos_1_2:1", "linear_1_3:1", "sin_2_4:1", "cos_2_5:1", "linear_2_6:1",
+    ]  # fmt: skip
+
+
+def test_a_loop_over_parameters_stays_apart():
+    """`for w in self.weights: x = relu(linear(norm(x), w))`."""
+
+    def model(run, x):
+        for number in range(3):
+            x = run("relu", run("linear", run("norm", x), params=(run.param(f"weights.{number}"),)))
+        return x
+
+    run = Run()
+    assert set(passes(run.play(model, run.input())).values()) == {1}
+
+
+def test_a_loop_over_buffers_stays_apart():
+    def model(run, x):
+        for number in range(3):
+            x = run("mul", x, run.buffer(f"table{number}"))
+        return x
+
+    run = Run()
+    assert passes(run.play(model, run.input())) == {"mul_1_1": 1, "mul_2_2": 1, "mul_3_3": 1}
+
+
+def test_a_loop_over_inputs_folds():
+    """Inputs are data, as the rows of one input are."""
+
+    def model(run, *inputs):
+        return run("stack", *[run("relu", one) for one in inputs])
+
+    run = Run()
+    trace = run.play(model, run.input("a"), run.input("b"), run.input("c"))
+    assert passes(trace) == {"relu_1_1": 3, "stack_1_2": 1}
+
+
+def test_a_branch_inside_a_loop_does_not_part_it():
+    def model(run, x):
+        for step in range(4):
+            x = run("tanh", x)
+            if step == 1:
+                x = run("neg", x)
+        return x
+
+    run = Run()
+    assert passes(run.play(model, run.input())) == {"tanh_1_1": 4, "neg_1_2": 1}
+
+
+def test_a_loop_that_breaks_in_the_middle_folds():
+    def model(run, x):
+        for step in range(3):
+            x = run("relu", x)
+            if step == 2:
+                break
+            x = run("sin", x)
+        return x
+
+    run = Run()
+    assert passes(run.play(model, run.input())) == {"relu_1_1": 3, "sin_1_2": 2}
+
+
+def encoder(run, x):
+    """Body of a module called `enc`."""
+    with run.inside("enc"):
+        x = run("relu", x)
+        x = run.linear("enc.fc", x)
+        for _ in range(2):
+            x = run("tanh", x)
+        return x
+
+
+def test_a_shared_module_repeats_its_sites_from_other_lines():
+    def model(run, a, b):
+        u = encoder(run, a)
+        v = encoder(run, b)
+        return run("sub", u, v)
+
+    run = Run()
+    run.register("enc.fc", "Linear", param=True)
+    trace = run.play(model, run.input("a"), run.input("b"))
+    assert labels(trace) == [
+        "relu_1_1:1", "linear_1_2:1", "tanh_1_3:1", "tanh_1_3:2",
+        "relu_1_1:2", "linear_1_2:2", "tanh_1_3:3", "tanh_1_3:4",
+        "sub_1_4:1",
+    ]  # fmt: skip
+
+
+def test_a_shared_module_without_parameters_is_a_function():
+    """`self.relu` used on two lines, as a residual block does."""
+
+    def model(run, x):
+        with run.inside("relu"):
+            y = run("relu", run.linear("a", x))
+        y = run.linear("b", y)
+        with run.inside("relu"):
+            return run("relu", run("add", x, y))
+
+    run = Run()
+    run.register("a", "Linear", param=True)
+    run.register("b", "Linear", param=True)
+    run.register("relu", "ReLU")
+    assert labels(run.play(model, run.input())) == [
+        "linear_1_1:1", "relu_1_2:1", "linear_2_3:1", "add_1_4:1", "relu_2_5:1",
+    ]  # fmt: skip
+
+
+def test_a_weight_used_on_two_lines_is_one_layer():
+    def model(run, x):
+        w = (run.param("w"),)
+        x = run("linear", x, params=w)
+        x = run("relu", x)
+        return run("linear", x, params=w)
+
+    run = Run()
+    assert labels(run.play(model, run.input())) == ["linear_1_1:1", "relu_1_2:1", "linear_1_1:2"]
+
+
+def test_a_tied_weight_in_two_functions_is_two_layers():
+    def model(run, x):
+        w = (run.param("w"),)
+        return run("linear", run("embedding", x, params=w), params=w)
+
+    run = Run()
+    assert labels(run.play(model, run.input())) == ["embedding_1_1:1", "linear_1_2:1"]
+
+
+def test_a_stack_of_shared_layers_folds_like_a_loop():
+    """One transformer layer with the same weights, run four times in a stack."""
+
+    def model(run, x):
+        for _ in range(4):
+            with run.inside("layer"):
+                q = run("view", run.linear("layer.q", x))
+                k = run("view", run.linear("layer.k", x))
+                x = run("add", run("matmul", q, k), x)
+        return x
+
+    run = Run()
+    run.register("layer.q", "Linear", param=True)
+    run.register("layer.k", "Linear", param=True)
+    assert passes(run.play(model, run.input())) == {
+        "linear_1_1": 4, "view_1_2": 4, "linear_2_3": 4, "view_2_4": 4, "matmul_1_5": 4, "add_1_6": 4,
+    }  # fmt: skip
+
+
+def test_another_branch_in_a_second_call_is_another_site():
+    def body(run, x, flag):
+        with run.inside("block"):
+            x = run("sin", x)
+            function = "relu"
+            x = run(function, x) if flag else run("relu", x)
+            return run.linear("block.fc", x)
+
+    def model(run, x):
+        for flag in (True, False, True):
+            x = body(run, x, flag)
+        return x
+
+    run = Run()
+    run.register("block.fc", "Linear", param=True)
+    assert labels(run.play(model, run.input())) == [
+        "sin_1_1:1", "relu_1_2:1", "linear_1_3:1",
+        "sin_1_1:2", "relu_2_4:1", "linear_1_3:2",
+        "sin_1_1:3", "relu_1_2:2", "linear_1_3:3",
+    ]  # fmt: skip
+
+
+def attention(run, x):
+    """What one line of the user's code makes a framework function do: all calls have that line as their site."""
+    site = ((attention.__code__, 0),)
+    split = run("linear", x, params=(run.param("in_proj"),), frames=site)
+    parts = [run("getitem", split, frames=site) for _ in range(3)]
+    q, k, v = [run("view", part, frames=site) for part in parts]
+    scores = run("matmul", q, k, frames=site)
+    return run("matmul", scores, v, frames=site)
+
+
+def test_calls_of_a_framework_function_below_one_line_are_told_apart():
+    run = Run()
+    assert set(passes(run.play(attention, run.input())).values()) == {1}
+
+
+def test_a_framework_function_in_a_loop_folds_call_by_call():
+    def model(run, x):
+        for _ in range(3):
+            x = attention(run, x)
+        return x
+
+    run = Run()
+    found = passes(run.play(model, run.input()))
+    assert len(found) == 9
+    assert set(found.values()) == {3}
+
+
+def test_outputs_of_one_call_are_layers_by_position():
+    def model(run, x):
+        for _ in range(2):
+            a, b = run("chunk", x, count=2)
+            x = run("mul", a, b)
+        return x
+
+    run = Run()
+    trace = run.play(model, run.input())
+    assert labels(trace) == [
+        "chunk_1_1:1", "chunk_2_2:1", "mul_1_3:1", "chunk_1_1:2", "chunk_2_2:2", "mul_1_3:2",
+    ]  # fmt: skip
+    assert [op.func_call_id for op in trace.ops if op.kind == "op"] == [1, 1, 2, 3, 3, 4]
+    assert [op.output_index for op in trace.ops if op.kind == "op"] == [0, 1, 0, 0, 1, 0]
+
+
+def test_without_call_sites_a_plain_repetition_folds_and_equal_blocks_do_not():
+    def plain(run, x):
+        for _ in range(3):
+            x = run("sin", run("relu", x, frames=()), frames=())
+        return x
+
+    def blocks(run, x):
+        for number in range(3):
+            weight = (run.param(f"w{number}"),)
+            x = run("relu", run("linear", x, params=weight, frames=()), frames=())
+        return x
+
+    run = Run()
+    assert passes(run.play(plain, run.input())) == {"relu_1_1": 3, "sin_1_2": 3}
+    run = Run()
+    assert set(passes(run.play(blocks, run.input())).values()) == {1}
+
+
+def test_a_second_read_of_a_buffer_is_its_second_pass():
+    def model(run, x):
+        first = run.buffer("bn.mean")
+        written = run("batch_norm", x, first)
+        second = run.buffer("bn.mean", written)
+        other = run.buffer("bn.var")
+        return run("add", second, other)
+
+    run = Run()
+    trace = run.play(model, run.input())
+    found = [op.label for op in trace.ops if op.is_buffer]
+    assert found == ["buffer_1:1", "buffer_1:2", "buffer_2:1"]
+    assert trace.ops["buffer_1:2"].parents == ("batchnorm_1_1:1",)
+
+
+def test_stored_groups_are_kept():
+    def model(run, x):
+        return run("relu", run("relu", x))
+
+    run = Run()
+    trace = run.play(model, run.input(), loaded=True, groups=((0, 1), (1, 1), (1, 2), (2, 1)))
+    assert [op.label for op in trace.ops] == ["input_1:1", "relu_1_1:1", "relu_1_1:2", "output_1:1"]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"),
+    [
+        ("a", 1),
+        ("aaaa", 1),
+        ("abab", 2),
+        ("ababa", 2),
+        ("aba", 3),  # one round and a half is no repetition
+        ("abcab", 5),
+        ("aabaab", 3),
+        ("tluugggvt", 9),
+    ],
+)
+def test_the_period_of_calls_below_one_line(tokens, expected):
+    assert period(list(tokens)) == expected
+
+
+@given(st.text("ab", min_size=1, max_size=6), st.integers(2, 5), st.integers(0, 5))
+def test_a_period_is_found_whatever_is_repeated(word, times, rest):
+    """Slow and obvious: the smallest p with t[i] == t[i - p], that fits at least twice."""
+    tokens = list(word * times + word[: rest % len(word)])
+    fits = [p for p in range(1, len(tokens) // 2 + 1) if all(tokens[i] == tokens[i - p] for i in range(p, len(tokens)))]
+    assert period(tokens) == fits[0]
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=5))
+def test_passes_of_nested_loops_add_up(rounds):
+    def model(run, x):
+        for inner in rounds:
+            for _ in range(inner):
+                x = run("relu", x)
+            x = run("sin", x)
+        return x
+
+    run = Run()
+    assert passes(run.play(model, run.input())) == {"relu_1_1": sum(rounds), "sin_1_2": len(rounds)}
