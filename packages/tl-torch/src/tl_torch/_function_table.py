@@ -165,7 +165,7 @@ def public_name(function: Callable[..., Any]) -> str:
     if name.startswith("__") and name.endswith("__"):
         name = name.strip("_")
         return _OPERATOR_NAMES.get(name, name)
-    return name
+    return "threshold" if name == "_threshold" else name
 
 
 def _is_inplace(name: str, function: Callable[..., Any]) -> bool:

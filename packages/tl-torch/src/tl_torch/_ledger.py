@@ -26,10 +26,28 @@ class Memory(Struct, gc=False, eq=False):
     """Whether it may be reachable from outside the run, so that a copy-on-write snapshot is not enough."""
     pin: int
     """Token that keeps the identity of the storage from being used again, or 0."""
-    version: int = 0
-    """Version counter after the last write that was seen."""
+    versions: set[int] | None = None
+    """Values of version counters after writes that were seen; aliases may have counters of their own."""
     writes: list[Write] | None = None
     """The writes into it, oldest first."""
+
+    def note(self, version: int) -> None:
+        """Note the version counter of a tensor after a write into this memory that was seen."""
+        if self.versions is None:
+            self.versions = {version}
+        else:
+            self.versions.add(version)
+
+    def has_seen(self, version: int) -> bool:
+        """Whether a write that was seen explains this value of a version counter."""
+        return self.versions is not None and version in self.versions
+
+    def add_write(self, write: Write) -> None:
+        """Note a write."""
+        if self.writes is None:
+            self.writes = [write]
+        else:
+            self.writes.append(write)
 
 
 @final
@@ -70,7 +88,6 @@ class Ledger:
         memory = self.memories.get(key)
         if memory is None:
             memory = self.memories[key] = Memory(owner, shared, pin_storage_key(tensor))
-        memory.version = version_of(tensor)
         return memory
 
     def add(self, tensor: torch.Tensor, record: OpRecord | ParamRecord, memory: Memory) -> Entry:

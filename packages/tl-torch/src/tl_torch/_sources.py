@@ -148,6 +148,12 @@ class Sources:
         held = self.held.get(id(tensor))
         return held if held is not None and held.reference() is tensor else None
 
+    def settle(self) -> None:
+        """Note the shapes of parameters that were lazy before the run."""
+        for param, record in self.params.values():
+            if record.shape == ():
+                record.shape = shape_of(param)
+
     def state(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Every parameter and held tensor with its address."""
         for param, record in self.params.values():

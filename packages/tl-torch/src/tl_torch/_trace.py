@@ -192,6 +192,7 @@ class _Run:
         return self._finish(start, "complete", output)
 
     def _finish(self, start: int, outcome: Literal["complete", "failed"], output: object) -> Trace:
+        self._recorder.sources.settle()
         kind = type(self._target.model).__name__
         stem = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).lower()
         return self._builder.finish(

@@ -1,0 +1,228 @@
+"""What the arguments of a call are: each tensor is traced back to what made it, through aliases and writes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from types import CodeType
+from typing import Any, cast, final
+
+import torch
+from msgspec import Struct
+from torch import nn
+
+from tl_core import AliasRead, Frames, OpKind, OpRecord, ParamRecord, SavePolicy, TraceBuilder
+from tl_torch._constants import find_constant
+from tl_torch._frames import FrameWalker
+from tl_torch._function_table import FunctionInfo
+from tl_torch._ledger import Entry, Ledger, Memory
+from tl_torch._module_calls import ModuleCalls
+from tl_torch._snapshot import Keeper
+from tl_torch._sources import Sources, shape_of
+from tl_torch._structure import PLAIN_TYPES, replaced
+from tl_torch._torch_private import version_of
+from tl_torch._writes import Region, last_writers
+
+_TENSOR = torch.Tensor
+_PARAMETER = nn.Parameter
+
+
+@final
+class AliasedArgument(Struct, gc=False, eq=False):
+    """An argument whose memory was written since it was made; which part matters shows when the call has returned."""
+
+    entry: Entry
+    read: AliasRead
+    region: Region
+    position: int
+    """How many parents the call had before it."""
+
+
+@final
+class ArgumentReader:
+    """Resolves the arguments of the calls of one run."""
+
+    __slots__ = (
+        "_builder", "_calls", "_entry_code", "_frames", "_keeper", "_ledger", "_policy", "_sources", "aliases",
+        "params", "parents",
+    )  # fmt: skip
+
+    def __init__(
+        self, builder: TraceBuilder, ledger: Ledger, sources: Sources, policy: SavePolicy, keeper: Keeper,
+        frames: FrameWalker, calls: ModuleCalls, entry: CodeType,
+    ) -> None:  # fmt: skip
+        self._builder = builder
+        self._ledger = ledger
+        self._sources = sources
+        self._policy = policy
+        self._keeper = keeper
+        self._frames = frames
+        self._calls = calls
+        self._entry_code = entry
+        self.begin()
+
+    def begin(self) -> None:
+        """Start a new call."""
+        self.parents: list[int] = []
+        """Ops read so far, in argument order; those of `aliases` are not among them."""
+        self.params: list[int] = []
+        self.aliases: list[AliasedArgument] = []
+
+    def template(
+        self, info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
+    ) -> tuple[tuple[object, ...], dict[str, object] | None]:
+        """Arguments with each tensor replaced by what made it."""
+        self.begin()
+        positional = [a if type(a) in PLAIN_TYPES else self.argument(a) for a in args]
+        if info.overwrites:  # what the first argument held before has no part in the result
+            self.begin()
+            positional[1:] = [self.argument(a) for a in args[1:]]
+        if not kwargs:
+            return tuple(positional), None
+        named: dict[str, object] = {}
+        for key, value in kwargs.items():
+            before = len(self.parents), len(self.aliases)
+            named[key] = value if type(value) in PLAIN_TYPES else self.argument(value)
+            if key == "out":
+                del self.parents[before[0] :], self.aliases[before[1] :]
+        return tuple(positional), named
+
+    def argument(self, value: Any) -> object:
+        """What stands in the record for one argument."""
+        kind = type(value)
+        if kind is _TENSOR:
+            return self.read(value)
+        if kind is _PARAMETER:
+            return self._read_parameter(value)
+        if kind in PLAIN_TYPES:
+            return value
+        return replaced(value, self.read)
+
+    def read(self, tensor: torch.Tensor) -> object:
+        """What made a tensor; notes it as a parent of the call under way."""
+        entry = self._ledger.known.get(id(tensor))
+        if entry is None or entry.reference() is not tensor:
+            entry = self.adopt(tensor)
+        if entry.memory.writes is not None or version_of(tensor) != entry.version:
+            return self._read_written(tensor, entry)
+        return self._note(entry.record)
+
+    def _note(self, record: OpRecord | ParamRecord) -> OpRecord | ParamRecord:
+        if type(record) is OpRecord:
+            self.parents.append(record.index)
+        else:
+            self.params.append(record.index)
+        return record
+
+    def _read_parameter(self, tensor: torch.Tensor) -> object:
+        read = self.read(tensor)
+        if type(read) is OpRecord:  # a parameter that the run itself has written
+            param = self._sources.params.get(id(tensor))
+            if param is not None:
+                self.params.append(param[1].index)
+        return read
+
+    def _read_written(self, tensor: torch.Tensor, entry: Entry) -> object:
+        record, memory = entry.record, entry.memory
+        version = version_of(tensor)
+        if version != entry.version and not memory.has_seen(version):
+            self._unseen_write(record, memory, version)
+        is_op = type(record) is OpRecord
+        after = record.index if is_op else -1
+        writes = memory.writes
+        if writes is None or writes[-1].record.index <= after:
+            return self._note(record)
+        region = Region(tensor)
+        found, old = last_writers(region, writes, after)
+        if not found:
+            return self._note(record)
+        writers = tuple(dict.fromkeys(write.record for write in found))
+        if is_op and cast("OpRecord", record).kind == "buffer" and any(write.hidden for write in found):
+            before = (cast("OpRecord", record).index,) if old else ()
+            parents = (*before, *(writer.index for writer in writers))
+            return self._note(self.source("buffer", cast("OpRecord", record).address, tensor, memory, parents))
+        if not is_op:
+            self.params.append(record.index)
+        # The value is kept even if no payload is: its memory is shared with the argument until somebody writes.
+        value = self._keeper.keep(tensor, memory) if self._policy.mode == "all" else None
+        read = AliasRead(record, writers, value)
+        self.aliases.append(AliasedArgument(entry, read, region, len(self.parents)))
+        return read
+
+    def parents_of(
+        self, output: torch.Tensor, memory: Memory | None, info: FunctionInfo, parents: Sequence[int],
+        aliases: Sequence[AliasedArgument],
+    ) -> Iterable[int]:  # fmt: skip
+        """Parents of an output of a call that read aliased memory; a view depends on the part that it shows."""
+        merged = list(parents)
+        for aliased in reversed(aliases):
+            record = aliased.entry.record
+            is_view = info.write_rule == "none" and memory is aliased.entry.memory
+            region = Region(output) if is_view else aliased.region
+            after = record.index if isinstance(record, OpRecord) else -1
+            writes, old = last_writers(region, aliased.entry.memory.writes or (), after)
+            made = [record.index] if old and isinstance(record, OpRecord) else []
+            made.extend(write.record.index for write in writes)
+            merged[aliased.position : aliased.position] = made
+        return dict.fromkeys(merged)
+
+    # ---------------------------------------------------------------- tensors that no recorded call made
+
+    def adopt(self, tensor: torch.Tensor) -> Entry:
+        """Find out where a tensor came from that no recorded call made."""
+        sources, ledger = self._sources, self._ledger
+        param = sources.params.get(id(tensor))
+        if param is not None and param[0] is tensor:
+            param[1].shape = shape_of(tensor)
+            return ledger.add(tensor, param[1], ledger.add_memory(tensor, param[1], shared=True))
+        held = sources.find_held(tensor)
+        memory = ledger.memory_of(tensor)
+        if held is not None:
+            self.source(held.kind, held.address, tensor, memory)
+            return ledger.known[id(tensor)]
+        if memory is not None and memory.owner is not None:  # another object for memory that the run knows
+            return ledger.add(tensor, memory.owner, memory)
+        frame = sys._getframe(1)
+        address = find_constant(tensor, frame, self._entry_code, sources.classes, sources.functions)
+        record = self.source("constant", address or "", tensor, None)
+        if address is None:
+            self._builder.gap(
+                "unseen_source",
+                f"A tensor of shape {tuple(tensor.shape)} was read that no recorded call made and that the model does "
+                "not hold.",
+                record.index, self.here(),
+            )  # fmt: skip
+        return ledger.known[id(tensor)]
+
+    def source(
+        self, kind: OpKind, address: str, tensor: torch.Tensor, memory: Memory | None, parents: tuple[int, ...] = ()
+    ) -> OpRecord:
+        """Record a tensor that no call made, and keep its value if that is wanted."""
+        record = self._builder.source(
+            kind, address, tuple(tensor.shape), tensor.dtype, tensor.device, tensor.requires_grad, None, parents
+        )
+        if memory is None:
+            memory = self._ledger.add_memory(tensor, record, shared=True)
+        self._ledger.add(tensor, record, memory)
+        if self._policy.mode != "none" and self._policy.wants(record):
+            record.payload = self._keeper.keep(tensor, memory)
+        return record
+
+    def _unseen_write(self, record: OpRecord | ParamRecord, memory: Memory, version: int) -> None:
+        memory.note(version)
+        index = record.index if isinstance(record, OpRecord) else -1
+        self._builder.gap(
+            "unseen_write",
+            f"{_described(record)} was written in place by something that torch's function seam does not show.",
+            index, self.here(),
+        )  # fmt: skip
+
+    def here(self) -> Frames:
+        """Where the user stands."""
+        return self._frames.walk(sys._getframe(1), self._calls.running, len(self._calls.running))
+
+
+def _described(record: OpRecord | ParamRecord) -> str:
+    if isinstance(record, ParamRecord):
+        return f"Parameter {record.address!r}"
+    return f"The {record.kind} {record.address!r}" if record.call is None else f"The result of {record.call.name!r}"
