@@ -158,6 +158,8 @@ def typing(session: nox.Session) -> None:
 @nox.parametrize("package", PACKAGES)
 def tests(session: nox.Session, package: str) -> None:
     """One package's tests, with nothing installed but what that package declares."""
+    if not any((ROOT / "packages" / package / "tests").rglob("test_*.py")):
+        session.skip(f"{package} has no tests yet")
     sync(session, f"--package={package}", "--group=test")
     session.run("pytest", f"packages/{package}/tests", *session.posargs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from importlib import import_module
 from time import perf_counter_ns
@@ -118,7 +119,8 @@ def size_on_disk(path: Path) -> str:
 def farewell(folder: Path, network: DemoNetwork, duration: Duration) -> str:
     """Say where the files are, how long it took and what to try next."""
     bundle = folder / f"{network.name}.tlspec"
+    command = "uv run torchlens" if "UV" in os.environ else "torchlens"  # `uv run` sets it
     return (
         f"\nDone in {duration}. The bundles and pictures are in\n  {folder.resolve()}\n\n"
-        f"Try next:\n  torchlens summary {bundle}\n  torchlens show {bundle} {network.site}\n  torchlens doctor"
+        f"Try next:\n  {command} summary {bundle}\n  {command} show {bundle} {network.site}"
     )
