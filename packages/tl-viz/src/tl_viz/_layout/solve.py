@@ -6,7 +6,7 @@ from math import ceil, sqrt
 
 from tl_viz._layout.columns import solve_in_columns, wants_columns
 from tl_viz._layout.ports import place_ports
-from tl_viz._layout.problem import Level, Path, Placed
+from tl_viz._layout.problem import OUTSIDE, Level, Path, Placed
 from tl_viz._layout.ranks import Ranks, assign_ranks
 from tl_viz._layout.route import Grid, draw_paths, place_lanes, place_rows
 from tl_viz._layout.rows import order_rows
@@ -47,7 +47,9 @@ def _frame(level: Level, ranks: Ranks, grid: Grid, paths: list[Path]) -> Placed:
     if margins.title_width:
         ports = outs if margins.title_at_end else ins
         move, width, title_x = _make_room(margins.title_width, margins.side, ports, move, width)
+    content_end = height
     loose, width, height = _shelve(level, ranks, width, height)
+    height = max(height, level.min_height)
     corners = tuple(
         loose[item]
         if item in loose
@@ -56,17 +58,29 @@ def _frame(level: Level, ranks: Ranks, grid: Grid, paths: list[Path]) -> Placed:
     )
     return Placed(
         width=width,
-        height=max(height, level.min_height),
+        height=height,
         corners=corners,
         ins=tuple(x + move for x in ins),
         outs=tuple(x + move for x in outs),
         paths=tuple(
             Path(path.net, tuple((x + move, y + top) for x, y in path.points), path.arrow)
-            for path in paths
+            for path in (*paths, *_tails(level, outs, content_end - top, height - top))
         ),
         labels=tuple((net, x + move, y + top) for net, x, y in grid.labels),
         title_x=title_x,
     )
+
+
+def _tails(level: Level, outs: list[float], content_end: float, end: float) -> list[Path]:
+    """Return what is missing between the content and the end of a frame that is longer than it."""
+    if end - content_end < 0.01:
+        return []
+    return [
+        Path(net, ((outs[port], content_end), (outs[port], end)), False)
+        for net, one in enumerate(level.nets)
+        for target, port in one.targets
+        if target == OUTSIDE
+    ]
 
 
 def _make_room(
