@@ -12,7 +12,7 @@ import re
 import secrets
 import shutil
 import sys
-from typing import IO, TYPE_CHECKING, BinaryIO, Protocol, cast, final
+from typing import TYPE_CHECKING, BinaryIO, final
 
 from tl_core._bundle_file import MANIFEST_NAME, refusing
 from tl_core._errors import ArtifactError
@@ -28,15 +28,7 @@ _OWN_FILE = re.compile(r"(manifest|tables|payloads)(\.[0-9a-f]{8})?\.(json|safet
 _BUFFER_BYTES = 1 << 20
 
 
-class Opener(Protocol):
-    """How a new file is made; tests give one that fails."""
-
-    def __call__(self, path: str, /) -> IO[bytes]:
-        """Create `path`, which does not exist, for writing."""
-        ...
-
-
-def create(path: str, /) -> BinaryIO:
+def create(path: str) -> BinaryIO:
     """Create a new file for writing."""
     return open(path, "xb", buffering=_BUFFER_BYTES)
 
@@ -45,7 +37,7 @@ def create(path: str, /) -> BinaryIO:
 class Stage:
     """Files of a bundle in the making; leaving the block without `commit` removes them."""
 
-    def __init__(self, target: Path, *, overwrite: bool, opener: Opener = create) -> None:
+    def __init__(self, target: Path, *, overwrite: bool) -> None:
         check_target(target, overwrite=overwrite)
         self._target = str(target)
         self._token = secrets.token_hex(4)
@@ -53,7 +45,6 @@ class Stage:
         self._directory = self._target
         if not self._replaces:
             self._directory = str(target.parent / f".{target.name}.{self._token}{_PARTIAL}")
-        self._opener = opener
         self._lock = -1
         self._made: list[str] = []
 
@@ -101,7 +92,7 @@ class Stage:
     def open(self, name: str) -> BinaryIO:
         """Create a file; close it through `close`."""
         self._made.append(name)
-        return cast("BinaryIO", self._opener(self.path(name)))
+        return create(self.path(name))
 
     def write(self, name: str, content: bytes) -> None:
         """Create a file with `content`."""
