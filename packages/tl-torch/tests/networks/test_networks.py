@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
+import transformers
 from leftovers import ModelState, same_bits
 from networks import NETWORKS, WITHDRAWN, Network
 from oracle import Key, Oracle, fingerprint
 from recipes import Case, build
-from torch.utils._pytree import tree_leaves
 
 import tl_torch as tl
 
@@ -67,14 +67,18 @@ def own_warnings(network: Network, case: Case) -> list[str]:
 
 
 def tensors(structure: object) -> list[torch.Tensor]:
-    """Return the tensors of a returned structure, in order; model outputs are mappings."""
+    """Return the tensors of a returned structure, in order; model outputs are mappings, caches are objects."""
     if isinstance(structure, torch.Tensor):
         return [structure]
     if isinstance(structure, dict):
         return [tensor for value in structure.values() for tensor in tensors(value)]
     if isinstance(structure, (list, tuple)):
         return [tensor for value in structure for tensor in tensors(value)]
-    return [leaf for leaf in tree_leaves(structure) if isinstance(leaf, torch.Tensor)]
+    if type(structure).__module__.startswith(("transformers", "torchvision")) and not isinstance(
+        structure, (torch.nn.Module, transformers.PretrainedConfig)
+    ):
+        return tensors(vars(structure))
+    return []
 
 
 def test_the_list_keeps_its_promises() -> None:
@@ -90,7 +94,7 @@ def test_network(network: Network) -> None:
     before = ModelState.of(traced.model)
     output = run_plainly(network, plain)
     plain_generators = generators()
-    plain_changes = {change for change in ModelState.of(plain.model).differences(before) if "value" in change}
+    plain_changes = {change for change in ModelState.of(plain.model).differences(before) if change.endswith(": value")}
 
     trace, caught = run_traced(network, traced)
     assert generators() == plain_generators
@@ -100,13 +104,9 @@ def test_network(network: Network) -> None:
         assert caught == own_warnings(network, build(network))
 
     changes = ModelState.of(traced.model).differences(before)
-    assert {change for change in changes if "value" in change} == plain_changes
+    assert {change for change in changes if change.endswith(": value")} == plain_changes
     same_state(plain.model, traced.model)
-    returned = [op.out for op in trace.outputs]
-    expected = tensors(output)
-    assert len(returned) >= min(len(expected), 1)
-    for value in returned:
-        assert any(same_bits(value, other) for other in expected)
+    assert {fingerprint(op.out) for op in trace.outputs} == {fingerprint(t) for t in tensors(output)}
     check_graph(trace)
 
 
@@ -175,10 +175,13 @@ def check_ops(trace: Any, oracle: Oracle, known: set[Key]) -> None:
         if op.kind in {"input", "buffer", "constant"}:
             assert value in known or value in oracle.moments, op.label
             continue
-        if any(by_label[parent] == value for parent in op.parents) or op.kind == "output":
+        returns_its_argument = any(by_label[parent] == value for parent in op.parents)
+        if returns_its_argument or op.kind == "output" or (op.params and value in known):
             # Nothing is dispatched when a function returns its own argument.
             assert value in oracle.moments or value in known, op.label
             continue
+        if "empty" in op.func_name:
+            continue  # no run agrees with another on what unwritten memory holds
         seen = oracle.first_from(value, now)
         assert seen is not None, f"{op.label} {op.shape} after {now} of {oracle.clock} calls"
         now = seen
@@ -204,8 +207,7 @@ def check_modules(trace: Any, case: Case, network: Network) -> None:
         recorded = [call for call in trace.modules[name].calls if call.method == "forward"]
         assert len(recorded) == len(calls), name
         for call, expected in zip(recorded, calls, strict=True):
-            found = [fingerprint(op.out) for op in call.outputs]
-            assert set(found) <= set(expected), name
-            assert len(found) == len(dict.fromkeys(found)) or len(found) == len(expected)
-            if expected:
-                assert found, f"{name} returns tensors"
+            found = {fingerprint(op.out) for op in call.outputs}
+            if any(op.is_inplace for op in call.outputs):
+                continue  # written through a view: the value is spread over a base and its writers
+            assert found == set(expected), name

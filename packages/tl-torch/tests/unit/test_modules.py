@@ -146,6 +146,18 @@ def test_inputs_and_outputs_of_a_module_call() -> None:
     assert root.outputs == (ops["sub.1"],)
 
 
+def test_output_that_was_written_through_a_view() -> None:
+    class Fills(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            y = torch.zeros(4)
+            y[:2].copy_(x[0, :2])
+            return y
+
+    trace = tl.trace(nn.Sequential(Fills(), nn.ReLU()), X)
+    (call,) = trace.modules["0"].calls
+    assert [op.func_name for op in call.outputs] == ["zeros", "copy_"]
+
+
 def test_training_flag_of_each_module() -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.1))
     model.train()[1].eval()
