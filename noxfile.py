@@ -139,6 +139,7 @@ def lint(session: nox.Session) -> None:
     """Format, lint, strict types, import directions, and sibling ranges."""
     workspace(
         session,
+        ["uv", "lock", "--check"],
         ["ruff", "check"],
         ["ruff", "format", "--check"],
         ["lint-imports"],

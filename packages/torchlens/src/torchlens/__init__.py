@@ -19,6 +19,15 @@ _HOME = {
     "ModuleCall": "tl_core",
     "Param": "tl_core",
     "Buffer": "tl_core",
+    # drawing and tables
+    "draw": "tl_viz",
+    "Drawing": "tl_viz",
+    "Summary": "tl_core",
+    # numbers that print their unit
+    "Bytes": "tl_core",
+    "Duration": "tl_core",
+    "Flops": "tl_core",
+    "Macs": "tl_core",
     # selectors
     "Selector": "tl_core",
     "func": "tl_core",

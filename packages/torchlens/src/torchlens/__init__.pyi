@@ -1,10 +1,15 @@
 from tl_core import Buffer as Buffer
+from tl_core import Bytes as Bytes
+from tl_core import Duration as Duration
+from tl_core import Flops as Flops
 from tl_core import Layer as Layer
+from tl_core import Macs as Macs
 from tl_core import Module as Module
 from tl_core import ModuleCall as ModuleCall
 from tl_core import Op as Op
 from tl_core import Param as Param
 from tl_core import Selector as Selector
+from tl_core import Summary as Summary
 from tl_core import Trace as Trace
 from tl_core import func as func
 from tl_core import in_module as in_module
@@ -14,6 +19,8 @@ from tl_core import load as load
 from tl_core import module as module
 from tl_core import where as where
 from tl_torch import trace as trace
+from tl_viz import Drawing as Drawing
+from tl_viz import draw as draw
 from torchlens import backends as backends
 from torchlens import errors as errors
 from torchlens import options as options

@@ -75,7 +75,8 @@ def summary(
     level
         One row a module, one row an op, or whichever suits the size.
     """
-    print_text(str(tl_core.load(bundle, lazy=True).summary(level=level)))
+    # Its repr has colours on a terminal and none in a pipe.
+    print_text(repr(tl_core.load(bundle, lazy=True).summary(level=level)))
 
 
 @app.command
