@@ -89,6 +89,7 @@ def test_names_are_cut_first_then_columns_go():
     table = grid(row(name="a_very_long_name_of_a_module", cells=("1×2×3", "1,000", "9 G")))
     assert text(table, 80)[5] == "a_very_long_name_of_a_module (Conv2d)  1×2×3   1,000  9 G"
     assert text(table, 40)[5] == "a_very_long_name_of…  1×2×3   1,000  9 G"
+    assert text(table, 35)[3] == "Module                Shape  Params"
     assert text(table, 28)[3] == "Module                 Shape"
     assert text(table, 28)[5] == "a_very_long_name_of_…  1×2×3"
     assert text(table, 20)[3] == "Module"

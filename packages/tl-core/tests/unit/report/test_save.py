@@ -88,6 +88,23 @@ def test_a_dropped_module_output_can_be_kept_again_further_out(new_run, residual
     assert kept(new_run, residual_of, save) == [1, 4, 7]
 
 
+def test_sources_read_inside_a_module_are_not_kept_as_its_ops(new_run):
+    run = new_run(policy=save_policy(in_module("bn")))
+    run.module("bn", "BatchNorm2d")
+    x = run.source("input", "x", (1,))
+    with run.inside("bn"):
+        mean = run.source("buffer", "bn.running_mean", (1,))
+        run.op("batch_norm", [x, mean], (1,))
+    run.finish()
+    assert run.saved() == [2]
+
+
+def test_outputs_of_different_modules_are_told_apart(new_run, residual_of):
+    # the whole residual sum 7 leaves blocks.1 and blocks; 4 leaves blocks.0 only
+    save = module("blocks.0") & ~module("blocks") | module("blocks.1") & module("blocks.0")
+    assert kept(new_run, residual_of, save) == [1, 4]
+
+
 def test_a_predicate_is_asked_once_for_each_op(new_run, residual_of):
     asked = []
 

@@ -278,6 +278,15 @@ def test_recursion_is_counted_once(run):
     assert table(run.finish())[1].endswith("400")
 
 
+def test_work_of_a_call_with_several_outputs_is_counted_once(run):
+    run.module("fc", "Linear")
+    x = run.source("input", "x", (2, 10))
+    with run.inside(""), run.inside("fc"):
+        run.outputs("linear", [x], [(2, 10), (2, 5)])
+    row = table(run.finish(), columns=["flops", "macs", "duration", "ops", "activation_bytes"])[1]
+    assert row.split()[3:] == ["400", "200", "1", "µs", "2", "120", "B"]
+
+
 def test_outputs_of_several_tensors_and_of_changing_shapes(run):
     for name in ("rnn", "pool"):
         run.module(name, name.upper())
