@@ -149,6 +149,14 @@ def summarize(trace: Trace, options: SummaryOptions) -> Summary:
     Raises:
         ArgumentTypeError: `columns` is not a list.
         ConfigurationError: a name in `columns` is unknown.
+
+    Example:
+        >>> from tl_core import TraceBuilder, TraceInfo
+        >>> builder = TraceBuilder()
+        >>> _ = builder.source("input", "x", (2, 3), "float32", "cpu", False)
+        >>> info = TraceInfo(name="f_1", backend="torch", model_class_name="f", framework_version="2", duration_ns=1)
+        >>> print(summarize(builder.finish(info), SummaryOptions()).text().splitlines()[0])
+        f · f_1
     """
     state = state_of(trace)
     records, cost = state.records, state.cost

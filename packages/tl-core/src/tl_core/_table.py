@@ -44,6 +44,14 @@ def op_table(trace: Trace, columns: Sequence[str] | str | None = None) -> dict[s
     Raises:
         ArgumentTypeError: `columns` is neither a list of names nor `"all"`.
         ConfigurationError: a name is not a column.
+
+    Example:
+        >>> from tl_core import TraceBuilder, TraceInfo
+        >>> builder = TraceBuilder()
+        >>> _ = builder.source("input", "x", (2, 3), "float32", "cpu", False)
+        >>> info = TraceInfo(name="f_1", backend="torch", model_class_name="f", framework_version="2", duration_ns=1)
+        >>> op_table(builder.finish(info), ["label", "shape"])
+        {'label': ['input_1:1'], 'shape': [(2, 3)]}
     """
     table = _Table(state_of(trace))
     return {name: COLUMNS[name](table) for name in _chosen(columns)}
@@ -63,6 +71,14 @@ def op_frame(trace: Trace, columns: Sequence[str] | str | None = None) -> pd.Dat
         MissingDependencyError: pandas is not installed.
         ArgumentTypeError: `columns` is neither a list of names nor `"all"`.
         ConfigurationError: a name is not a column.
+
+    Example:
+        >>> from tl_core import TraceBuilder, TraceInfo
+        >>> builder = TraceBuilder()
+        >>> _ = builder.source("input", "x", (2, 3), "float32", "cpu", False)
+        >>> info = TraceInfo(name="f_1", backend="torch", model_class_name="f", framework_version="2", duration_ns=1)
+        >>> op_frame(builder.finish(info)).shape
+        (1, 25)
     """
     chosen = _chosen(columns)
     try:
