@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tl_viz._measures import attribute, measure
 from tl_viz._network import Call, Network, OpRole
+from tl_viz._roll import roll
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,10 +80,8 @@ def read(trace: Trace, options: Options) -> Network:
         ops = _without_islands(ops, unseen)
     back: dict[int, tuple[int, ...]] = {}
     if options.view == "rolled":
-        firsts = [op for op in ops if op.pass_number == 1]
-        parents, back = _roll(ops, firsts)
-        rounds: Sequence[int] = [op.num_passes for op in firsts]
-        ops = firsts
+        ops, parents, back = roll(ops)
+        rounds: Sequence[int] = [op.num_passes for op in ops]
         labels = [op.layer_label for op in ops]
     else:
         place = {op.label: at for at, op in enumerate(ops)}
@@ -142,27 +141,6 @@ def _without_islands(ops: list[Op], unseen: dict[str, int]) -> list[Op]:
     if len(reached) < len(ops):
         unseen["connected to no input and no output"] = len(ops) - len(reached)
     return [op for at, op in enumerate(ops) if at in reached]
-
-
-def _roll(ops: list[Op], firsts: list[Op]) -> tuple[list[tuple[int, ...]], dict[int, tuple[int, ...]]]:
-    """Return the edges between layers: those that lead on, and those that a loop carries back."""
-    place = {op.layer_label: at for at, op in enumerate(firsts)}
-    layer_of = {op.label: place[op.layer_label] for op in ops if op.layer_label in place}
-    onward: list[dict[int, None]] = [{} for _ in firsts]
-    back: dict[int, dict[int, None]] = {}
-    for op in ops:
-        at = layer_of.get(op.label)
-        if at is None:
-            continue
-        for name in op.parents:
-            source = layer_of.get(name)
-            if source is None:
-                continue
-            if source < at:
-                onward[at][source] = None
-            else:
-                back.setdefault(at, {})[source] = None
-    return [tuple(parents) for parents in onward], {at: tuple(found) for at, found in back.items()}
 
 
 def _params(trace: Trace, ops: list[Op]) -> tuple[list[int], list[bool]]:

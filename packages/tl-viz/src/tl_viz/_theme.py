@@ -129,8 +129,5 @@ def blend(low: str, high: str, share: float) -> str:
         >>> blend("#000000", "#ffffff", 0.5)
         '#808080'
     """
-    parts = [
-        round(int(low[at : at + 2], 16) * (1 - share) + int(high[at : at + 2], 16) * share)
-        for at in (1, 3, 5)
-    ]
+    parts = [round(int(low[at : at + 2], 16) * (1 - share) + int(high[at : at + 2], 16) * share) for at in (1, 3, 5)]
     return "#" + "".join(f"{part:02x}" for part in parts)

@@ -168,17 +168,15 @@ def _overlap(one: Rect, other: Rect) -> bool:
 
 def _at_border(point: tuple[float, float], rect: Rect) -> bool:
     x, y = point
-    inside = (
-        rect.x - SLACK <= x <= rect.x + rect.width + SLACK and rect.y - SLACK <= y <= rect.y + rect.height + SLACK
-    )
-    deep = (
-        rect.x + SLACK < x < rect.x + rect.width - SLACK and rect.y + SLACK < y < rect.y + rect.height - SLACK
-    )
+    inside = rect.x - SLACK <= x <= rect.x + rect.width + SLACK and rect.y - SLACK <= y <= rect.y + rect.height + SLACK
+    deep = rect.x + SLACK < x < rect.x + rect.width - SLACK and rect.y + SLACK < y < rect.y + rect.height - SLACK
     return inside and not deep
 
 
 def _touch(one: tuple[tuple[float, float], ...], other: tuple[tuple[float, float], ...]) -> bool:
-    return any(_on(point, other) for point in (one[0], one[-1])) or any(_on(point, one) for point in (other[0], other[-1]))
+    return any(_on(point, other) for point in (one[0], one[-1])) or any(
+        _on(point, one) for point in (other[0], other[-1])
+    )
 
 
 def _on(point: tuple[float, float], line: tuple[tuple[float, float], ...]) -> bool:

@@ -54,14 +54,10 @@ def turn(geometry: Geometry, direction: Direction) -> Geometry:
         return Geometry(
             width,
             height,
-            {
-                key: Rect(r.x, height - r.y - r.height, r.width, r.height)
-                for key, r in geometry.rects.items()
-            },
+            {key: Rect(r.x, height - r.y - r.height, r.width, r.height) for key, r in geometry.rects.items()},
             geometry.titles,
             tuple(
-                Line(line.edge, tuple((x, height - y) for x, y in line.points), line.arrow)
-                for line in geometry.lines
+                Line(line.edge, tuple((x, height - y) for x, y in line.points), line.arrow) for line in geometry.lines
             ),
             tuple((edge, x, height - y) for edge, x, y in geometry.labels),
         )

@@ -51,9 +51,7 @@ def _frame(level: Level, ranks: Ranks, grid: Grid, paths: list[Path]) -> Placed:
     loose, width, height = _shelve(level, ranks, width, height)
     height = max(height, level.min_height)
     corners = tuple(
-        loose[item]
-        if item in loose
-        else (grid.x[item] - slot.width / 2 + move, grid.top[item] + top)
+        loose[item] if item in loose else (grid.x[item] - slot.width / 2 + move, grid.top[item] + top)
         for item, slot in enumerate(level.slots)
     )
     return Placed(
@@ -83,9 +81,7 @@ def _tails(level: Level, outs: list[float], content_end: float, end: float) -> l
     ]
 
 
-def _make_room(
-    title: float, side: float, ports: list[float], move: float, width: float
-) -> tuple[float, float, float]:
+def _make_room(title: float, side: float, ports: list[float], move: float, width: float) -> tuple[float, float, float]:
     """Return the move of the content, the width of the frame and the start of the title so that no line meets it."""
     if not ports:
         return move, max(width, title + 2 * side), side

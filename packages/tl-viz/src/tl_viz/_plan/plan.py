@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tl_viz._plan.choose import MOST, choose
+from tl_viz._plan.depth import shut_below
 from tl_viz._plan.fold import fold
 from tl_viz._plan.segment import cut_wide_levels
 from tl_viz._plan.sign import sign
-from tl_viz._plan.slide import slide
+from tl_viz._plan.slider import at_level
 from tl_viz._plan.tree import Branch, Tree, build_tree
 from tl_viz._plan.worth import weigh
 
@@ -46,45 +47,30 @@ def make_plan(network: Network, collapse: Collapse, *, fold_repeats: bool, depth
         fold_repeats: draw a run of equal siblings once.
         depth: modules nested deeper than this many levels are always closed.
     """
-    everything = collapse in {"none", 0.0}
-    tree = build_tree(network, bundle_dead_ends=not everything)
-    if fold_repeats or not everything:
-        sign(tree)
-    if fold_repeats:
-        fold(tree)
-    if depth is not None:
-        _shut_below(tree, depth)
-    if everything:
-        return _everything(tree)
-    cut_wide_levels(tree)
-    worth = weigh(tree)
+    if collapse in {"none", 0.0}:
+        return _everything(_tree(network, fold_repeats=fold_repeats, depth=depth, bundle=False))
     if collapse == "auto":
+        tree = _tree(network, fold_repeats=fold_repeats, depth=depth, bundle=True)
+        cut_wide_levels(tree)
+        worth = weigh(tree)
         for most in (MOST, 4 * MOST):
             found = choose(tree, worth, most=most)
             if found is not None:
                 return Plan(tree=tree, opened=frozenset(found[0]), items=found[1], planner="exact")
-    opened, items, steps = slide(tree, worth)
-    share = float(collapse) if isinstance(collapse, (int, float)) else 1.0
-    fewest = steps[-1].items if steps else items
-    target = items ** (1 - share) * fewest**share
-    for step in steps:
-        if items <= target + 1e-9:
-            break
-        opened -= set(step.closed)
-        items = step.items
-    name = "pins" if collapse == "auto" else "nested"
-    return _reachable(tree, opened, name)
+    level = collapse if isinstance(collapse, float) else 1.0
+    tree, opened = at_level(network, level, fold_repeats=fold_repeats, depth=depth)
+    return _reachable(tree, opened, "pins" if collapse == "auto" else "nested")
 
 
-def schedule(network: Network, *, fold_repeats: bool = True) -> list[int]:
-    """Return how many items each step of the slider shows, from everything open to everything closed."""
-    tree = build_tree(network, bundle_dead_ends=True)
-    sign(tree)
+def _tree(network: Network, *, fold_repeats: bool, depth: int | None, bundle: bool) -> Tree:
+    tree = build_tree(network, bundle_dead_ends=bundle)
+    if fold_repeats or bundle:
+        sign(tree)
     if fold_repeats:
         fold(tree)
-    cut_wide_levels(tree)
-    _, items, steps = slide(tree, weigh(tree))
-    return [len(network), *dict.fromkeys([items, *(step.items for step in steps)])]
+    if depth is not None:
+        shut_below(tree, depth)
+    return tree
 
 
 def _everything(tree: Tree) -> Plan:
@@ -114,16 +100,3 @@ def _reachable(tree: Tree, opened: set[int], planner: str) -> Plan:
         else:
             items += 1
     return Plan(tree=tree, opened=frozenset(kept), items=items, planner=planner)
-
-
-def _shut_below(tree: Tree, depth: int) -> None:
-    """Empty every module that stands `depth` modules deep, so that it can only be drawn closed."""
-    waiting = [(tree.root, 0)]
-    while waiting:
-        branch, level = waiting.pop()
-        for child in branch.children:
-            inner = level + (child.kind == "module")
-            if child.kind == "module" and inner >= depth:
-                child.children = []
-            elif child.children:
-                waiting.append((child, inner))

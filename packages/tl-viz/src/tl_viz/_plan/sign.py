@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tl_viz._plan.tree import GROWING, Branch, Tree
 
+
 def sign(tree: Tree) -> None:
     """Set `exact` and `loose` of every branch, the leaves first."""
     order = [tree.root]
@@ -22,15 +23,15 @@ def sign(tree: Tree) -> None:
             _sign_inner(tree, branch, exact, loose)
 
 
-def _sign_leaf(
-    tree: Tree, branch: Branch, exact: dict[object, int], loose: dict[object, int]
-) -> None:
+def _sign_leaf(tree: Tree, branch: Branch, exact: dict[object, int], loose: dict[object, int]) -> None:
     network, op = tree.network, branch.op
     function = network.functions[op]
     parents = network.parents[op]
     count = 0 if function in GROWING else len(parents)
-    wiring = () if len(branch.outside) == len(parents) else tuple(
-        branch.outside.index(tree.place[parent]) for parent in parents
+    wiring = (
+        ()
+        if len(branch.outside) == len(parents)
+        else tuple(branch.outside.index(tree.place[parent]) for parent in parents)
     )
     class_name = network.calls[branch.call].class_name if branch.call >= 0 else ""
     rough = (function, class_name, network.roles[op], count, wiring, network.learned[op])
@@ -39,9 +40,7 @@ def _sign_leaf(
     branch.exact = exact.setdefault(fine, len(exact) + 1)
 
 
-def _sign_inner(
-    tree: Tree, branch: Branch, exact: dict[object, int], loose: dict[object, int]
-) -> None:
+def _sign_inner(tree: Tree, branch: Branch, exact: dict[object, int], loose: dict[object, int]) -> None:
     first, end = branch.first, branch.end
     entry = {at: -1 - index for index, at in enumerate(branch.outside)}
     fine: list[int] = []

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from tl_viz._plan.worth import SAME_BRANCH
 
 if TYPE_CHECKING:
     from tl_viz._plan.tree import Branch, Tree
@@ -37,17 +39,32 @@ class _State:
     open: set[int]
 
 
-def slide(tree: Tree, worth: Worth) -> tuple[set[int], int, list[Step]]:
-    """Return what is open at first, how many items that shows, and the steps towards the coarsest plan."""
+def slide(tree: Tree, worth: Worth, *, copies: Literal["only", "closed"]) -> tuple[set[int], int, list[Step]]:
+    """Return what is open at first, how many items that shows, and the steps towards the coarsest plan.
+
+    `copies` says what happens to modules whose like has been seen before: they are the only ones that are closed, or they are
+    closed from the start.
+    """
     state = _start(tree)
-    first_open, first_items = set(state.open), state.items[id(tree.root)]
     kept = _wrappers(tree)
-    by_id: dict[int, Branch] = {}
+    free = [
+        branch
+        for branch in _inner(tree.root)
+        if branch is not tree.root and not branch.pinned and id(branch) not in kept
+    ]
+    repeated = [branch for branch in free if worth.factor[id(branch)] <= SAME_BRANCH]
     heap: list[tuple[float, int, int, int]] = []
-    for branch in _inner(tree.root):
-        if branch is not tree.root and not branch.pinned and id(branch) not in kept:
-            by_id[id(branch)] = branch
-            heap.append((_ratio(branch, state, worth), worth.form[id(branch)], branch.first, id(branch)))
+    if copies == "closed":
+        for branch in repeated:
+            if id(branch) in state.open:
+                _close(branch, state, worth, heap, {})
+    by_id = {id(branch): branch for branch in (repeated if copies == "only" else free)}
+    first_open, first_items = set(state.open), state.items[id(tree.root)]
+    heap += [
+        (_ratio(branch, state, worth), worth.form[id(branch)], branch.first, id(branch))
+        for branch in by_id.values()
+        if id(branch) in state.open
+    ]
     heapify(heap)
     steps: list[Step] = []
     while heap:

@@ -1,0 +1,98 @@
+"""The plan for a level between 0 and 1: a member of one nested family, chosen so that equal moves save equal shares.
+
+The family has two parts. While every copy of a block is still spelled out, all copies but the first are closed from the inside
+out. Then runs are folded, and what is left is closed by weakest link.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tl_viz._plan.depth import shut_below
+from tl_viz._plan.fold import fold
+from tl_viz._plan.segment import cut_wide_levels
+from tl_viz._plan.sign import sign
+from tl_viz._plan.slide import Step, slide
+from tl_viz._plan.tree import Tree, build_tree
+from tl_viz._plan.worth import weigh
+
+if TYPE_CHECKING:
+    from tl_viz._network import Network
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the family."""
+
+    tree: Tree
+    opened: set[int]
+    """ids of what is open before the first step."""
+    items: int
+    """How many items that shows."""
+    steps: list[Step]
+
+
+def parts(network: Network, *, fold_repeats: bool, depth: int | None) -> list[Part]:
+    """Return the parts of the family, the finest first."""
+    spelled = _tree(network, fold_repeats=False, depth=depth)
+    opened, items, steps = slide(spelled, weigh(spelled), copies="only")
+    found = [Part(spelled, opened, items, steps)]
+    folded = _tree(network, fold_repeats=fold_repeats, depth=depth)
+    cut_wide_levels(folded)
+    found.append(Part(folded, *slide(folded, weigh(folded), copies="closed")))
+    return found
+
+
+def _tree(network: Network, *, fold_repeats: bool, depth: int | None) -> Tree:
+    tree = build_tree(network, bundle_dead_ends=True)
+    sign(tree)
+    if fold_repeats:
+        fold(tree)
+    if depth is not None:
+        shut_below(tree, depth)
+    return tree
+
+
+def at_level(network: Network, level: float, *, fold_repeats: bool, depth: int | None) -> tuple[Tree, set[int]]:
+    """Return the tree and the ids of the open branches at a level above 0."""
+    found = parts(network, fold_repeats=fold_repeats, depth=depth)
+    last = found[-1]
+    fewest = last.steps[-1].items if last.steps else last.items
+    target = float(len(network)) ** (1 - level) * fewest**level + 1e-9
+    for part in found:
+        opened = set(part.opened)
+        if part.items <= target:
+            return part.tree, opened
+        for step in part.steps:
+            opened -= set(step.closed)
+            if step.items <= target:
+                return part.tree, opened
+    return last.tree, opened
+
+
+def schedule(network: Network, *, fold_repeats: bool = True) -> list[int]:
+    """Return how many items each step of the slider shows, from everything open to everything closed.
+
+    Example:
+        >>> from tl_viz._network import Network
+        >>> empty = Network(
+        ...     name="",
+        ...     labels=[],
+        ...     functions=[],
+        ...     parents=[],
+        ...     module_of=[],
+        ...     calls=[],
+        ...     roles=[],
+        ...     shapes=[],
+        ...     params=[],
+        ...     learned=[],
+        ...     rounds=[],
+        ... )
+        >>> schedule(empty)
+        [0]
+    """
+    counts = [len(network)]
+    for part in parts(network, fold_repeats=fold_repeats, depth=None):
+        counts += [part.items, *(step.items for step in part.steps)]
+    return list(dict.fromkeys(counts))

@@ -1,0 +1,163 @@
+"""What is opened, closed and folded, on networks whose right picture is known."""
+
+from __future__ import annotations
+
+import pytest
+from nets import chain, dense, recurrent, transformer
+from quality import same_names
+from recorder import Recorder, weight_count
+
+import tl_viz
+from tl_core import func
+
+
+def texts(drawing):
+    """First line, or title, of every item."""
+    nodes = [node.rows[0].text for node in drawing.scene.nodes()]
+    frames = [" ".join(part.text for part in box.title) for box in drawing.scene.boxes()]
+    return nodes, frames
+
+
+def badges(drawing):
+    return [row.text for node in drawing.scene.nodes() for row in node.rows if row.text[0] in "×≈↻"]
+
+
+ALL = [transformer(3), transformer(12, cache=True), recurrent(20), dense(), chain(90)]
+MODES = ["auto", "none", "max", 0.0, 0.2, 0.5, 0.8, 1.0]
+
+
+@pytest.mark.parametrize("view", ["rolled", "unrolled"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("trace", ALL, ids=lambda trace: f"{trace.model_class_name}{len(trace)}")
+def test_counts_add_up_to_the_totals(trace, mode, view):
+    drawing = trace.draw(collapse=mode, view=view)
+    plan = drawing.collapse_plan
+    missing = sum(plan.unseen.values())
+    assert sum(node.ops for node in drawing.scene.nodes()) + missing == len(trace)
+    assert plan.shown + plan.hidden == len(trace)
+    assert same_names(drawing.scene) == []
+
+
+def test_equal_blocks_are_drawn_once_and_counted():
+    _, frames = texts(transformer(12).draw())
+    assert "h.0…11 Block ×12 own weights" in frames
+
+
+def test_twelve_and_forty_eight_blocks_differ_in_one_number():
+    few, many = transformer(12).draw(), transformer(48).draw()
+    few_nodes, few_frames = texts(few)
+    many_nodes, many_frames = texts(many)
+    assert many_nodes == few_nodes
+    assert [title.replace("47", "11").replace("48", "12") for title in many_frames] == few_frames
+    assert few.collapse_plan.items == many.collapse_plan.items
+
+
+def test_names_of_modules_do_not_change_the_plan():
+    one = transformer(6).draw()
+    other = transformer(6, prefix="zz_blocks", seed_module="a").draw()
+    assert one.collapse_plan.items == other.collapse_plan.items
+    assert [node.role for node in one.scene.nodes()] == [node.role for node in other.scene.nodes()]
+    assert [node.ops for node in one.scene.nodes()] == [node.ops for node in other.scene.nodes()]
+
+
+@pytest.mark.parametrize("view", ["rolled", "unrolled"])
+def test_a_loop_of_500_steps_is_at_most_eight_items(view):
+    drawing = recurrent(500).draw(view=view)
+    assert drawing.collapse_plan.items <= 8
+    carried = [edge for edge in drawing.scene.edges if edge.role == "loop"]
+    assert len(carried) == 1
+    assert carried[0].source == carried[0].targets[0]
+    assert carried[0].label == "next round (2, 16)"
+
+
+def test_the_steps_of_a_loop_are_counted():
+    said = badges(recurrent(500).draw(view="rolled"))
+    assert "↻500" in said
+
+
+def test_dense_layers_fold_although_their_sizes_grow():
+    drawing = dense((6, 12, 9)).draw(collapse="max")
+    inside = [row.text for node in drawing.scene.nodes() for row in node.rows]
+    assert "DenseLayer ×6, cat" in inside
+    assert "DenseLayer ×12, cat" in inside
+
+
+def test_what_no_output_needs_is_one_item():
+    drawing = transformer(2).draw()
+    bundles = [node for node in drawing.scene.nodes() if node.role == "bundle"]
+    assert [(node.ops, node.rows[1].text) for node in bundles] == [(3, "no effect on the output")]
+
+
+def test_key_value_outputs_are_one_item():
+    drawing = transformer(12, cache=True).draw()
+    outputs = [node for node in drawing.scene.nodes() if node.role == "output"]
+    assert sorted(node.ops for node in outputs) == [1, 24]
+
+
+def test_none_draws_every_op_once():
+    trace = transformer(3)
+    drawing = trace.draw(collapse="none")
+    assert drawing.collapse_plan.items == len(trace)
+    assert all(node.ops == 1 for node in drawing.scene.nodes())
+    assert drawing.collapse_plan.planner == "all"
+
+
+def test_the_slider_is_nested_and_monotone():
+    trace = transformer(6)
+    before = None
+    counts = []
+    for level in [step / 20 for step in range(21)]:
+        drawing = trace.draw(collapse=level)
+        counts.append(drawing.collapse_plan.items)
+        opened = set(drawing.collapse_plan.open)
+        if before is not None and level > 0.05:
+            assert opened <= before
+        before = opened
+    assert counts == sorted(counts, reverse=True)
+    assert len(set(counts)) >= 7
+
+
+def test_a_level_without_modules_is_cut_into_pieces():
+    drawing = chain(3000).draw()
+    assert 2 <= drawing.collapse_plan.items <= 40
+    assert drawing.collapse_plan.planner == "exact"
+
+
+def test_highlighted_ops_stay_visible():
+    trace = transformer(12)
+    drawing = trace.draw(highlight=func("gelu"), collapse="max")
+    marked = [node for node in drawing.scene.nodes() if node.marked]
+    assert len(marked) == 12
+    assert {node.rows[0].text for node in marked} == {"act"}
+
+
+def test_depth_keeps_inner_modules_closed():
+    _, frames = texts(transformer(4).draw(depth=1, collapse="none"))
+    assert frames == []
+    _, frames = texts(transformer(4).draw(depth=2, collapse="none"))
+    assert frames == ["transformer Backbone"]
+
+
+def test_fold_repeats_off_spells_every_block_out():
+    _, frames = texts(transformer(4).draw(collapse="none"))
+    assert sum("Block" in title for title in frames) == 4
+    _, frames = texts(transformer(4).draw(collapse="none", fold_repeats=True))
+    assert sum("Block" in title for title in frames) == 1
+
+
+def test_blocks_that_are_wired_differently_are_not_folded():
+    run = Recorder()
+    x = run.input()
+    other = run.input(address="other")
+    for index in range(4):
+        with run.module(f"block.{index}", "Block"):
+            y = run.layer(f"block.{index}.a", "Linear", "linear", x, size=(8, 8))
+            y = run.op("add", y, other if index == 3 else x)
+            x = run.op("relu", y)
+    _, frames = texts(run.done(x).draw(collapse="none", fold_repeats=True))
+    assert [title for title in frames if "×" in title] == ["block.0…2 Block ×3 own weights"]
+
+
+def test_parameters_are_counted_once():
+    trace = transformer(12)
+    assert f"{tl_viz._names.amount(weight_count(trace))} params" in trace.draw().notes[0]
