@@ -31,15 +31,20 @@ from tl_core import TorchLensError as TorchLensError
 from tl_core import TorchLensWarning as TorchLensWarning
 from tl_core import Trace as Trace
 from tl_core import UnsupportedTensorVariantError as UnsupportedTensorVariantError
+from tl_core import ValidationFailure as ValidationFailure
+from tl_core import ValidationStatus as ValidationStatus
 from tl_core import func as func
 from tl_core import in_module as in_module
 from tl_core import label as label
 from tl_core import label_contains as label_contains
+from tl_core import last_validation_failure as last_validation_failure
 from tl_core import load as load
 from tl_core import module as module
 from tl_core import where as where
 from tl_torch._backend import TorchBackend as TorchBackend
 from tl_torch._trace import trace as trace
+from tl_torch._validation import validate as validate
+from tl_torch._validation import validation as validation
 
 __all__ = [
     # capture
@@ -63,6 +68,12 @@ __all__ = [
     "where",
     # bundles
     "load",
+    # validation
+    "validate",
+    "validation",
+    "last_validation_failure",
+    "ValidationFailure",
+    "ValidationStatus",
     # quantities
     "Bytes",
     "Duration",

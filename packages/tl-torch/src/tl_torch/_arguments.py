@@ -149,6 +149,20 @@ class ArgumentReader:
         self.aliases.append(AliasedArgument(entry, read, region, len(self.parents)))
         return read
 
+    def makers(self, tensor: torch.Tensor) -> tuple[int, ...]:
+        """Indices of the ops whose values a tensor holds now; none for a tensor that the run has not met."""
+        entry = self._ledger.find(tensor)
+        if entry is None:
+            return ()
+        record, writes = entry.record, entry.memory.writes
+        is_op = isinstance(record, OpRecord)
+        own = (record.index,) if is_op else ()
+        after = record.index if is_op else -1
+        if writes is None or writes[-1].record.index <= after:
+            return own
+        found, old = last_writers(Region(tensor), writes, after)
+        return (*(own if old else ()), *dict.fromkeys(write.record.index for write in found))
+
     def parents_of(
         self, output: torch.Tensor, memory: Memory | None, info: FunctionInfo, parents: Sequence[int],
         aliases: Sequence[AliasedArgument],

@@ -7,8 +7,9 @@ from typing import Any, cast, final
 
 import torch
 
-from tl_core import CallRecord, HostArray, MemoryKey, OpCost, OpRecord
+from tl_core import CallRecord, Examiner, HostArray, MemoryKey, OpCost, OpRecord
 from tl_torch._cost import cost
+from tl_torch._replay import TorchExaminer
 from tl_torch._torch_private import data_address, host_bytes
 
 
@@ -60,3 +61,7 @@ class TorchBackend:
         function = call.func
         assert function is not None
         return function(*args, **kwargs)
+
+    def examiner(self) -> Examiner:
+        """Replay, comparison and perturbation on tensors where they lie."""
+        return TorchExaminer()

@@ -250,12 +250,10 @@ class Recorder(TorchFunctionMode):
 
     def ops_in(self, value: Any) -> tuple[int, ...]:
         """Indices of the known ops among the tensors inside `value`."""
-        found: dict[int, None] = {}
-        for _, tensor in tensors_in(value):
-            entry = self.ledger.find(tensor)
-            if entry is not None and type(entry.record) is OpRecord:
-                found[entry.record.index] = None
-        return tuple(found)
+        makers = self._reader.makers
+        if type(value) is _TENSOR:
+            return makers(value)
+        return tuple(dict.fromkeys(index for _, tensor in tensors_in(value) for index in makers(tensor)))
 
     def returned(self, value: Any, call: ModuleCallRecord) -> tuple[int, ...]:
         """Indices of the ops that a module call returns; decides once more which of them are kept."""

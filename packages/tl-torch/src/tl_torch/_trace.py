@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import itertools
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -194,7 +193,7 @@ class _Run:
     def _finish(self, start: int, outcome: Literal["complete", "failed"], output: object) -> Trace:
         self._recorder.sources.settle()
         kind = type(self._target.model).__name__
-        stem = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind).lower()
+        stem = kind.lower()
         return self._builder.finish(
             TraceInfo(
                 name=self._name or f"{stem}_{next(_numbers[stem])}",

@@ -1,0 +1,237 @@
+"""Running recorded torch calls again, and comparing and perturbing their tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast, final
+
+import torch
+from torch._ops import OpOverload, OpOverloadPacket
+
+from tl_core import CallRecord, Difference, Finiteness, OpRecord, ParamRecord, Replayed, UnreplayableError
+from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, describe
+from tl_torch._perturb import Perturbations
+from tl_torch._replay_table import INDEX_FIRST, INDEXING, OVERWRITING, SHAPE_ONLY_FIRST, SHAPE_ONLY_SECOND, UNINITIALISED
+from tl_torch._structure import tensors_in
+from tl_torch._torch_private import version_of
+from tl_torch._values import contains, difference, finiteness, same
+
+if TYPE_CHECKING:
+    from tl_core import Leaf
+
+_HALVES = frozenset({torch.float16, torch.bfloat16})
+
+
+@final
+class TorchExaminer:
+    """The `Examiner` of torch."""
+
+    variants = 4
+
+    def __init__(self) -> None:
+        self._functions: dict[Callable[..., Any], FunctionInfo] = dict(FUNCTION_TABLE)
+        self._perturbations = Perturbations()
+
+    def is_tensor(self, value: object) -> bool:
+        """Whether `value` is a tensor."""
+        return isinstance(value, torch.Tensor)
+
+    def describe(self, value: object) -> tuple[tuple[int, ...], object]:
+        """Shape and dtype of a tensor."""
+        tensor = cast("torch.Tensor", value)
+        return tuple(tensor.shape), tensor.dtype
+
+    # ---------------------------------------------------------------- replay
+
+    def replay(
+        self, call: CallRecord, outputs: Sequence[OpRecord], args: Sequence[Any], kwargs: Mapping[str, Any],
+        variant: int = 0,
+    ) -> Replayed:
+        """Run a recorded call on tensors, in copies of what it writes."""
+        function = call.func
+        if function is None:
+            raise UnreplayableError("function_missing", "the function was not kept")
+        info = self._functions.get(function)
+        if info is None:
+            info = self._functions[function] = describe(function)
+        copies: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        if call.inplace or info.write_rule != "none" or "out" in kwargs:
+            args, kwargs = _isolated(info, call, args, kwargs, copies)
+        given = [tensor for _, tensor in tensors_in([args, kwargs])]
+        versions = [version_of(tensor) for tensor in given]
+        with _surroundings(outputs, variant):
+            if variant == 3:
+                args, kwargs = _following(args), {name: _following([value])[0] for name, value in kwargs.items()}
+            result = function(*args, **kwargs)
+        written = [(original, copy) for original, copy in copies.values()]
+        moved = [tensor for tensor, version in zip(given, versions, strict=True) if version_of(tensor) != version]
+        undeclared = [tensor for tensor in moved if all(tensor is not copy for _, copy in written)]
+        results = _results(result, info, args, kwargs, [copy for _, copy in written])
+        return Replayed(results, written, _mutation(function, result, moved, undeclared))
+
+    # ---------------------------------------------------------------- values
+
+    def same(self, left: object, right: object) -> bool:
+        """Whether two tensors have the same shape, dtype and elements; NaN equals NaN."""
+        return same(cast("torch.Tensor", left), cast("torch.Tensor", right))
+
+    def difference(self, saved: object, again: object, depth: int) -> Difference | None:
+        """How two tensors differ beyond rounding, or None."""
+        return difference(cast("torch.Tensor", saved), cast("torch.Tensor", again), depth)
+
+    def finiteness(self, value: object) -> Finiteness:
+        """How many elements are finite."""
+        return finiteness(cast("torch.Tensor", value))
+
+    def contains(self, value: object, sources: Sequence[object]) -> bool:
+        """Whether each element of `value` occurs in one of `sources`."""
+        return contains(cast("torch.Tensor", value), cast("Sequence[torch.Tensor]", sources))
+
+    def perturbed(self, value: object, attempt: int, call: CallRecord, others: Sequence[object]) -> object | None:
+        """Another tensor of the same shape and dtype."""
+        return self._perturbations.perturbed(cast("torch.Tensor", value), attempt, call.name, others)
+
+    def reshaped(self, value: object, attempt: int) -> object | None:
+        """The value in another shape, then in another dtype."""
+        tensor = cast("torch.Tensor", value).detach()
+        if attempt == 0:
+            return torch.ones([max(1, 2 * size) for size in tensor.shape] or [2], dtype=tensor.dtype, device=tensor.device)
+        if attempt == 1:
+            return tensor.to(torch.float64 if tensor.dtype is not torch.float64 else torch.float32)
+        return None
+
+    def excuse(self, call: CallRecord, leaf: Leaf) -> str | None:
+        """Why the call need not answer to a change of `leaf`."""
+        if isinstance(leaf, ParamRecord):
+            return None
+        first = bool(call.args) and call.args[0] is leaf
+        second = len(call.args) > 1 and call.args[1] is leaf
+        if (first and call.name in SHAPE_ONLY_FIRST) or (
+            call.name in SHAPE_ONLY_SECOND and (second or leaf in (call.kwargs or {}).values())
+        ):
+            return "shape_only"
+        if first and call.name in OVERWRITING:
+            return "overwritten"
+        if call.func is torch.autograd.grad:
+            return "gradient_graph"
+        points = call.name in INDEXING and (not first or call.name in INDEX_FIRST)
+        return "index" if points and _is_index(leaf) else None
+
+    def uninitialised(self, call: CallRecord) -> bool:
+        """Whether the call returns memory as it found it."""
+        return call.name in UNINITIALISED
+
+    # ---------------------------------------------------------------- random numbers
+
+    def random_state(self) -> object:
+        """State of torch's generators on all devices."""
+        state = torch.get_rng_state().numpy().tobytes()
+        if not torch.cuda.is_initialized():
+            return state
+        return state, tuple(s.numpy().tobytes() for s in torch.cuda.get_rng_state_all())
+
+    def restore_random_state(self, state: object) -> None:
+        """Put torch's generators back into `state`."""
+        own = cast("bytes", state[0] if isinstance(state, tuple) else state)
+        torch.set_rng_state(torch.frombuffer(bytearray(own), dtype=torch.uint8))
+        if isinstance(state, tuple):
+            others = cast("tuple[bytes, ...]", state[1])
+            torch.cuda.set_rng_state_all([torch.frombuffer(bytearray(s), dtype=torch.uint8) for s in others])
+
+
+def _isolated(
+    info: FunctionInfo, call: CallRecord, args: Sequence[Any], kwargs: Mapping[str, Any],
+    copies: dict[int, tuple[torch.Tensor, torch.Tensor]],
+) -> tuple[list[Any], dict[str, Any]]:  # fmt: skip
+    """Arguments in which everything that the call writes is a copy."""
+
+    def copied(tensor: torch.Tensor) -> torch.Tensor:
+        if id(tensor) not in copies:
+            copies[id(tensor)] = (tensor, tensor.detach().clone())
+        return copies[id(tensor)][1]
+
+    declared = None if info.undeclared is None else info.undeclared(args, dict(kwargs))
+    written = {id(tensor) for tensor in declared or () if tensor is not None}
+
+    def if_written(tensor: torch.Tensor) -> torch.Tensor:
+        return copied(tensor) if declared is None or id(tensor) in written else tensor
+
+    if info.write_rule == "moved":
+        return (
+            [_mapped(value, if_written) for value in args],
+            {name: _mapped(value, if_written) for name, value in kwargs.items()},
+        )
+    named = {name: _mapped(value, copied) if name == "out" else value for name, value in kwargs.items()}
+    if "out" in named and info.write_rule == "none":
+        return list(args), named
+    if not args:
+        return [], {name: _mapped(value, copied) for name, value in named.items()}
+    return [_mapped(args[0], copied), *args[1:]], named
+
+
+def _is_index(leaf: Leaf) -> bool:
+    dtype = getattr(leaf, "dtype", None) or getattr(getattr(leaf, "base", None), "dtype", None)
+    name = str(dtype).rpartition(".")[2]
+    return name.startswith(("int", "uint", "bool"))
+
+
+@contextmanager
+def _surroundings(outputs: Sequence[OpRecord], variant: int) -> Iterator[None]:
+    """Where a call runs again: as here without gradients, under autocast, without it, with gradients."""
+    with torch.set_grad_enabled(variant == 3):
+        if variant in {0, 3} or not outputs:
+            yield
+            return
+        device = torch.device(str(outputs[0].device)).type
+        dtype = cast("torch.dtype", outputs[0].dtype)
+        half = variant == 1 and dtype in _HALVES
+        with torch.autocast(device, dtype=dtype if half else None, enabled=half, cache_enabled=False):
+            yield
+
+
+def _following(values: Sequence[Any]) -> list[Any]:
+    """Floating-point tensors among `values` as leaves that autograd follows."""
+
+    def follow(tensor: torch.Tensor) -> torch.Tensor:
+        grows = tensor.is_floating_point() or tensor.is_complex()
+        return tensor.detach().clone().requires_grad_() if grows else tensor
+
+    return [_mapped(value, follow) for value in values]
+
+
+def _mapped(value: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if type(value) in (list, tuple):
+        return type(value)(_mapped(item, change) for item in value)
+    return value
+
+
+def _results(
+    result: Any, info: FunctionInfo, args: Sequence[Any], kwargs: Mapping[str, Any], written: Sequence[torch.Tensor]
+) -> list[torch.Tensor]:
+    """The outputs of a call as capture counts them."""
+    found = [tensor for _, tensor in tensors_in(result)]
+    if found:
+        return found
+    if info.write_rule == "first" and args:
+        return [tensor for _, tensor in tensors_in(args[0])]
+    if info.write_rule == "moved":
+        return [tensor for tensor in written if version_of(tensor) > 0]
+    return [tensor for _, tensor in tensors_in(kwargs.get("out"))]
+
+
+def _mutation(
+    function: Callable[..., Any], result: Any, moved: Sequence[torch.Tensor], undeclared: Sequence[torch.Tensor]
+) -> str:
+    """What a call wrote without its outputs showing it."""
+    if undeclared:
+        return f"it wrote {len(undeclared)} of its arguments without saying so"
+    if not moved or not isinstance(function, (OpOverload, OpOverloadPacket)):
+        return ""
+    returned = [tensor for _, tensor in tensors_in(result)]
+    hidden = [tensor for tensor in moved if all(tensor is not other for other in returned)]
+    if not returned and len(moved) == 1:
+        return ""
+    return f"it wrote {len(hidden)} of its arguments, which none of its results is" if hidden else ""

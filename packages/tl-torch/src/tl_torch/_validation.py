@@ -1,0 +1,125 @@
+"""`validate`: is what a trace says of a model true?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+import torch
+
+from tl_core import CaptureOptions, ConfigurationError, GroundTruth, Trace, ValidationStatus, validate_trace
+from tl_torch._preflight import Target, arguments, bind, check_context, target_of
+from tl_torch._replay import TorchExaminer
+from tl_torch._structure import tensors_in
+from tl_torch._trace import trace
+from tl_torch._validation_backward import backward_status
+from tl_torch._validation_forward import plain_forward
+from tl_torch._validation_state import ModelState, RandomState, fresh
+
+ValidationScope = Literal["forward", "backward"]
+
+
+def validate(
+    model: torch.nn.Module | Any,
+    inputs: Any = None,
+    input_kwargs: Mapping[str, Any] | None = None,
+    *,
+    scope: ValidationScope = "forward",
+) -> bool:
+    """Trace a model and check the trace against a plain forward pass, op by op.
+
+    Every op runs again from the saved values of its parents and has to give its own saved value; every recorded parent
+    is changed and the op has to answer; outputs, module boundaries, buffers and the graph itself are compared. The
+    model, its inputs and the random generators are left as they were.
+
+    Args:
+        model: an `nn.Module`, or a bound method of one.
+        inputs: one positional argument, or a list or tuple of them; `()` for none.
+        input_kwargs: keyword arguments of the model.
+        scope: `"forward"`, or `"backward"`: also the gradients of the recorded graph equal those of plain autograd.
+
+    Returns:
+        Whether everything was checked and right. `last_validation_failure()` says what was not.
+
+    Raises:
+        ConfigurationError: an unknown scope.
+        CaptureError: a model that cannot be traced.
+
+    Example:
+        >>> import torch
+        >>> import tl_torch as tl
+        >>> tl.validate(torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()), torch.randn(2, 4))
+        True
+    """
+    return validation(model, inputs, input_kwargs, scope=scope).passed
+
+
+def validation(
+    model: torch.nn.Module | Any,
+    inputs: Any = None,
+    input_kwargs: Mapping[str, Any] | None = None,
+    *,
+    scope: ValidationScope = "forward",
+) -> ValidationStatus:
+    """What `validate` finds, with counts and one decision an op; the arguments are those of `validate`."""
+    if scope not in get_args(ValidationScope):
+        raise ConfigurationError(
+            f"scope takes {', '.join(map(repr, get_args(ValidationScope)))}, and was given {scope!r}.",
+            code="validation_scope_invalid",
+            remedy='scope="forward" checks every op; scope="backward" also the gradients',
+            given=scope,
+        )
+    target = target_of(model)
+    check_context()
+    args, kwargs = arguments(inputs, input_kwargs)
+    names = bind(target, args, kwargs)
+    state, generators = ModelState(target.model, args, kwargs), RandomState()
+    try:
+        return _validation(target, args, kwargs, names, scope, state, generators)
+    finally:
+        state.restore()
+        generators.restore()
+
+
+def _validation(
+    target: Target, args: tuple[Any, ...], kwargs: dict[str, Any], names: list[str], scope: ValidationScope,
+    state: ModelState, generators: RandomState,
+) -> ValidationStatus:  # fmt: skip
+    random_state = TorchExaminer().random_state()
+    named_inputs = [
+        *(item for name, value in zip(names, args, strict=True) for item in tensors_in(value, name)),
+        *(item for name, value in kwargs.items() for item in tensors_in(value, name)),
+    ]
+    sources: dict[tuple[str, str], object] = {
+        ("input", address): state.value_of(tensor) for address, tensor in named_inputs
+    }
+    sources |= {("buffer", name): state.value_of(tensor) for name, tensor in target.model.named_buffers()}
+
+    outputs, modules = plain_forward(target, *fresh(args, kwargs))
+    buffers_after = _buffers(target)
+    state.restore()
+    generators.restore()
+
+    run = _record(target, args, kwargs)
+    buffers_recorded = _buffers(target)
+    truth = GroundTruth(
+        outputs=outputs, sources=sources, buffers_after=buffers_after, buffers_recorded=buffers_recorded,
+        modules=modules, random_state=random_state,
+    )  # fmt: skip
+    state.restore()
+    generators.restore()
+    status = validate_trace(run, truth)
+    if scope == "backward" and status.passed:
+        return backward_status(target, args, kwargs, run, status)
+    return status
+
+
+def _record(target: Target, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trace:
+    options = CaptureOptions(detach_saved_activations=True, keep_orphans=True)
+    given, named = fresh(args, kwargs)
+    model = target.model if target.method == "__call__" else target.function
+    return trace(model, given, named, capture=options)
+
+
+def _buffers(target: Target) -> dict[str, torch.Tensor]:
+    return {name: buffer.detach().clone() for name, buffer in target.model.named_buffers()}

@@ -1,0 +1,77 @@
+"""A plain forward pass that is watched at the boundaries of its modules and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, final
+
+import torch
+from torch import nn
+
+from tl_core import ModuleTruth
+from tl_torch._preflight import Target
+from tl_torch._seams_table import install, remove
+from tl_torch._structure import tensors_in
+from tl_torch._torch_private import lazy_clone
+
+
+@final
+class BoundaryWatcher:
+    """Notes what the caller of each module receives."""
+
+    def __init__(self, model: nn.Module, given: Sequence[torch.Tensor]) -> None:
+        self._addresses = {id(module): name for name, module in model.named_modules()}
+        held = [*model.parameters(), *model.buffers(), *given]
+        self._foreign = {tensor.untyped_storage()._cdata for tensor in held if tensor.layout is torch.strided}
+        self.modules: list[ModuleTruth] = []
+
+    def module_call(
+        self, original: Callable[..., Any], module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Run a module call and keep a snapshot of what it returns."""
+        result = original(module, *args, **kwargs)
+        address = self._addresses.get(id(module))
+        if address is not None:
+            kept = [self.snapshot(tensor) for _, tensor in tensors_in(result)]
+            self.modules.append(ModuleTruth(address, kept))
+        return result
+
+    def snapshot(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A copy that later writes do not reach; shares memory where the run made it."""
+        tensor = tensor.detach()
+        if tensor.layout is not torch.strided or tensor.untyped_storage()._cdata in self._foreign:
+            return tensor.clone()
+        try:
+            return lazy_clone(tensor)
+        except RuntimeError:  # memory that torch did not allocate
+            return tensor.clone()
+
+
+def plain_forward(
+    target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[list[torch.Tensor], list[ModuleTruth]]:
+    """Run a model as it is.
+
+    Returns:
+        The tensors that it returned, and those that its modules returned.
+    """
+    watcher = BoundaryWatcher(target.model, [tensor for _, tensor in tensors_in([args, kwargs])])
+    install(watcher)
+    try:
+        with unfused_attention():
+            result = target.run(args, kwargs)
+    finally:
+        remove()
+    return [watcher.snapshot(tensor) for _, tensor in tensors_in(result)], watcher.modules
+
+
+@contextmanager
+def unfused_attention() -> Iterator[None]:
+    """Hold off the fused attention of evaluation mode, which a trace records as its parts."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)

@@ -1,0 +1,108 @@
+"""What a forward pass may change, put back afterwards: tensors, attributes, random generators."""
+
+from __future__ import annotations
+
+import copy
+import random
+import sys
+from collections.abc import Mapping
+from typing import Any, cast, final
+
+import torch
+from torch import nn
+
+from tl_torch._structure import tensors_in
+from tl_torch._values import same
+
+_CONTAINERS = (list, dict, set)
+
+
+@final
+class ModelState:
+    """A model and its inputs as they are now."""
+
+    def __init__(self, model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self._modules = [(module, dict(vars(module))) for module in model.modules()]
+        """With their attributes."""
+        self._containers = [
+            (value, copy.copy(value))
+            for module, attributes in self._modules
+            for value in attributes.values()
+            if type(value) in _CONTAINERS or value in (module._parameters, module._buffers)  # noqa: SLF001
+        ]
+        named = {id(tensor): tensor for _, tensor in tensors_in([args, kwargs])}
+        held = {id(tensor): tensor for module, _ in self._modules for tensor in _held(module)}
+        self._tensors = [(tensor, tensor.detach().clone()) for tensor in {**named, **held}.values()]
+        self._values = {id(tensor): value for tensor, value in self._tensors}
+
+    def value_of(self, tensor: torch.Tensor) -> torch.Tensor | None:
+        """What a tensor held; None for one that was not there."""
+        return self._values.get(id(tensor))
+
+    def restore(self) -> None:
+        """Put everything back that has changed."""
+        for module, attributes in self._modules:
+            now = vars(module)
+            for name in now.keys() - attributes.keys():
+                del now[name]
+            now.update(attributes)
+        for container, content in self._containers:
+            _refill(container, content)
+        with torch.no_grad():
+            for tensor, value in self._tensors:
+                if not same(tensor, value):
+                    tensor.detach().copy_(value)
+
+
+def _held(module: nn.Module) -> list[torch.Tensor]:
+    return [tensor for _, tensor in tensors_in(dict(vars(module)))]
+
+
+def _refill(container: Any, content: Any) -> None:
+    if container == content if type(container) is set else _identical(container, content):
+        return
+    container.clear()
+    if isinstance(container, list):
+        cast("list[Any]", container).extend(content)
+    else:
+        container.update(content)
+
+
+def _identical(container: Any, content: Any) -> bool:
+    if len(container) != len(content):
+        return False
+    if isinstance(container, Mapping):
+        pairs = cast("Mapping[Any, Any]", container)
+        return list(pairs) == list(content) and all(pairs[key] is content[key] for key in pairs)
+    return all(one is other for one, other in zip(container, content, strict=True))
+
+
+@final
+class RandomState:
+    """Where the generators of torch, Python and numpy stand."""
+
+    def __init__(self) -> None:
+        self._torch = torch.get_rng_state()
+        self._cuda = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
+        self._python = random.getstate()
+        numpy = cast("Any", sys.modules.get("numpy"))
+        self._numpy = None if numpy is None else numpy.random.get_state()
+
+    def restore(self) -> None:
+        """Put them back there."""
+        torch.set_rng_state(self._torch)
+        if self._cuda is not None:
+            torch.cuda.set_rng_state_all(self._cuda)
+        random.setstate(self._python)
+        if self._numpy is not None:
+            cast("Any", sys.modules["numpy"]).random.set_state(self._numpy)
+
+
+def fresh(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The same tensors in copies of what holds them, so that a run cannot change the caller's lists and caches."""
+    memo: dict[int, Any] = {id(tensor): tensor for _, tensor in tensors_in([args, kwargs])}
+    try:
+        copied = copy.deepcopy((args, kwargs), memo)
+    except (TypeError, RuntimeError, AttributeError):  # something that cannot be copied, such as a lock or a generator
+        return args, kwargs
+    return copied
