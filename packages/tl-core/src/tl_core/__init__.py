@@ -79,6 +79,21 @@ from tl_core._summary import SummaryOptions as SummaryOptions
 from tl_core._summary import summarize as summarize
 from tl_core._table import op_frame as op_frame
 from tl_core._table import op_table as op_table
+from tl_core._replay import Difference as Difference
+from tl_core._replay import ExaminableBackend as ExaminableBackend
+from tl_core._replay import Examiner as Examiner
+from tl_core._replay import Finiteness as Finiteness
+from tl_core._replay import Leaf as Leaf
+from tl_core._replay import Replayed as Replayed
+from tl_core._replay import UnreplayableError as UnreplayableError
+from tl_core._replay_host import array_difference as array_difference
+from tl_core._status import Decision as Decision
+from tl_core._status import ValidationFailure as ValidationFailure
+from tl_core._status import ValidationStatus as ValidationStatus
+from tl_core._status import last_validation_failure as last_validation_failure
+from tl_core._validate import validate_trace as validate_trace
+from tl_core._validate_finding import GroundTruth as GroundTruth
+from tl_core._validate_finding import ModuleTruth as ModuleTruth
 
 __all__ = [
     # what a trace shows
@@ -129,6 +144,22 @@ __all__ = [
     # saved values and bundles
     "load",
     "DeferredPayload",
+    # validation
+    "Decision",
+    "Difference",
+    "ExaminableBackend",
+    "Examiner",
+    "Finiteness",
+    "GroundTruth",
+    "Leaf",
+    "ModuleTruth",
+    "Replayed",
+    "UnreplayableError",
+    "ValidationFailure",
+    "ValidationStatus",
+    "array_difference",
+    "last_validation_failure",
+    "validate_trace",
     # options
     "CaptureOptions",
     # backends

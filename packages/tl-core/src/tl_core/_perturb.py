@@ -1,0 +1,255 @@
+"""Changing what a call was given: an op has to answer to each of its recorded parents, and to nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, final
+
+from tl_core._record import AliasRead, OpRecord, ParamRecord
+from tl_core._replay import Arguments, UnreplayableError, leaves_of, plain_numbers
+
+if TYPE_CHECKING:
+    from tl_core._record import CallRecord
+    from tl_core._replay import Examiner, Leaf
+
+MAX_ATTEMPTS = 12
+_ANSWERS_BY_RAISING = (RuntimeError, ValueError, IndexError, TypeError, ArithmeticError, NotImplementedError)
+"""A call that refuses another value depends on the value."""
+
+
+class Silence(NamedTuple):
+    """An output that does not answer to a recorded parent, or answers to something that is none."""
+
+    position: int
+    """Which output."""
+    parent: int
+    """Index of the op that was changed."""
+    recorded: bool
+    """Whether it is a recorded parent."""
+
+
+@final
+class Base(NamedTuple):
+    """A call that ran again as it was recorded."""
+
+    call: CallRecord
+    outputs: Sequence[OpRecord]
+    arguments: Arguments
+    values: Sequence[object]
+    """The outputs of the replay."""
+    written: Sequence[object]
+    """What it left in arguments that it does not return."""
+    variant: int
+    before: object
+    """Random state before it."""
+    random: bool
+    """Whether it drew random numbers."""
+
+
+def parents_of(leaf: Leaf) -> tuple[int, ...]:
+    """Ops whose values an argument may hold."""
+    if isinstance(leaf, OpRecord):
+        return (leaf.index,)
+    if isinstance(leaf, AliasRead):
+        base = (leaf.base.index,) if isinstance(leaf.base, OpRecord) else ()
+        return (*base, *(writer.index for writer in leaf.writers))
+    return ()
+
+
+@final
+class Perturber:
+    """Perturbs the calls of one trace and counts what they say."""
+
+    def __init__(self, examiner: Examiner, weights: bytearray) -> None:
+        self._examiner = examiner
+        self._weights = weights
+        """Per op index: 1 where the value comes from parameters and buffers alone."""
+        self.answered = 0
+        self.conditional: Counter[str] = Counter()
+        """Edges that answered under a condition only."""
+        self.exempted: Counter[str] = Counter()
+
+    def check(self, base: Base) -> list[Silence]:
+        """Change each tensor argument of a call in turn.
+
+        Returns:
+            The edges that are wrong.
+        """
+        wrong: list[Silence] = []
+        settled: set[tuple[int, int]] = set()
+        silent: dict[tuple[int, int], Leaf] = {}
+        for leaf in {id(leaf): leaf for leaf in leaves_of(base.call)}.values():
+            if isinstance(leaf, ParamRecord):
+                continue
+            held = parents_of(leaf)
+            listed = [o.position for o in base.outputs if any(parent in o.parents for parent in held)]
+            foreign = [o.position for o in base.outputs if not any(parent in o.parents for parent in held)]
+            if not listed and not foreign:
+                continue
+            answers = self._answers(base, leaf, listed, foreign)
+            wrong += [Silence(position, held[0], False) for position in foreign if position in answers and held]
+            for output in base.outputs:
+                for parent in held:
+                    if parent in output.parents:
+                        edge = (output.position, parent)
+                        if output.position in answers:
+                            settled.add(edge)
+                        else:
+                            silent.setdefault(edge, leaf)
+        self.answered += len(settled)
+        return wrong + self._judge(base, settled, silent)
+
+    def _answers(self, base: Base, leaf: Leaf, wanted: Sequence[int], unwanted: Sequence[int]) -> set[int]:
+        """Which outputs change with an argument; attempts end when all wanted ones have changed."""
+        examiner = self._examiner
+        value = base.arguments.value(leaf)
+        others: list[object] = [
+            base.arguments.value(other) for other in leaves_of(base.call) if id(other) != id(leaf)
+        ]
+        others += plain_numbers(base.call)
+        answers: set[int] = set()
+        pending = set(wanted)
+        for attempt in range(MAX_ATTEMPTS):
+            other = examiner.perturbed(value, attempt, base.call, others)
+            if other is None:
+                break
+            answers |= self._changed(base, {id(leaf): other}, base.values, base.written)
+            pending -= answers
+            if not pending and (wanted or attempt >= 2 or answers.issuperset(unwanted)):
+                break
+        return answers
+
+    def _changed(
+        self, base: Base, replaced: dict[int, object], before: Sequence[object], written: Sequence[object] = ()
+    ) -> set[int]:
+        """Positions of the outputs that differ from `before` when arguments are replaced.
+
+        All of them, where the call leaves something else than `written` in its arguments.
+        """
+        examiner = self._examiner
+        if base.random:
+            examiner.restore_random_state(base.before)
+        try:
+            args, kwargs = base.arguments.with_values(replaced)
+            again, left, _ = examiner.replay(base.call, base.outputs, args, kwargs, base.variant)
+        except UnreplayableError:
+            return set()
+        except _ANSWERS_BY_RAISING:
+            return {output.position for output in base.outputs}
+        if any(not examiner.same(one, other) for one, (_, other) in zip(written, left, strict=False)):
+            return {output.position for output in base.outputs}
+        return {
+            position
+            for position in range(len(before))
+            if position >= len(again) or not examiner.same(before[position], again[position])
+        }
+
+    def _judge(
+        self, base: Base, settled: set[tuple[int, int]], silent: dict[tuple[int, int], Leaf]
+    ) -> list[Silence]:
+        """Excuse silent edges with a counted reason, or report them."""
+        wrong: list[Silence] = []
+        for (position, parent), leaf in silent.items():
+            if (position, parent) in settled:
+                continue
+            condition = self._condition(base, position, leaf)
+            if condition is not None:
+                self.conditional[condition] += 1
+                self.answered += 1
+                continue
+            reason = self._reason(base, position, parent, leaf, settled)
+            if reason is None:
+                wrong.append(Silence(position, parent, True))
+            else:
+                self.exempted[reason] += 1
+        return wrong
+
+    def _condition(self, base: Base, position: int, leaf: Leaf) -> str | None:
+        """Under what change of its other arguments, or to what other change, an output answers."""
+        examiner = self._examiner
+        excuse = examiner.excuse(base.call, leaf)
+        value = base.arguments.value(leaf)
+        if excuse == "shape_only":
+            for attempt in range(MAX_ATTEMPTS):
+                other = examiner.reshaped(value, attempt)
+                if other is None:
+                    return None
+                if position in self._changed(base, {id(leaf): other}, base.values):
+                    return "other_shape"
+        for name, wanted in (("other_indexed_values", excuse == "index"), ("other_weights", excuse != "index")):
+            replaced = self._replaced(base, leaf, name == "other_indexed_values") if wanted else {}
+            if replaced and self._answers_with(base, leaf, position, replaced):
+                return name
+        if examiner.perturbed(value, 1, base.call, ()) is not None and self._answers_larger(base, leaf, position):
+            return "other_shape"
+        return None
+
+    def _reason(
+        self, base: Base, position: int, parent: int, leaf: Leaf, settled: set[tuple[int, int]]
+    ) -> str | None:
+        output = next(output for output in base.outputs if output.position == position)
+        if 0 in output.shape or self._examiner.perturbed(base.arguments.value(leaf), 0, base.call, ()) is None:
+            return "nothing_to_perturb"
+        if any(edge != position and of == parent for edge, of in settled):
+            return "answers_in_other_output"
+        excuse = self._examiner.excuse(base.call, leaf)
+        return excuse if excuse not in {"shape_only", "index"} else None
+
+    def _replaced(self, base: Base, leaf: Leaf, everything: bool) -> dict[int, object]:
+        """Other values for the weights among the arguments, or for all that is not `leaf`; empty ones filled."""
+        replaced: dict[int, object] = {}
+        for other in leaves_of(base.call):
+            if other is leaf:
+                continue
+            value = base.arguments.value(other)
+            empty = 0 in self._examiner.describe(value)[0]
+            if everything or empty or self._is_weight(other):
+                changed = self._examiner.perturbed(value, 0 if empty else 1, base.call, ())
+                if changed is not None:
+                    replaced[id(other)] = changed
+        return replaced
+
+    def _answers_with(self, base: Base, leaf: Leaf, position: int, replaced: dict[int, object]) -> bool:
+        """Whether an output answers to `leaf` once other arguments are replaced."""
+        before = self._outputs(base, replaced)
+        if before is None:
+            return False
+        for attempt in range(MAX_ATTEMPTS):
+            value = self._examiner.perturbed(base.arguments.value(leaf), attempt, base.call, ())
+            if value is None:
+                return False
+            if position in self._changed(base, {**replaced, id(leaf): value}, before):
+                return True
+        return False
+
+    def _answers_larger(self, base: Base, leaf: Leaf, position: int) -> bool:
+        """Whether an output answers where `leaf` has more elements: a softmax over one element is constant."""
+        examiner = self._examiner
+        larger = examiner.reshaped(base.arguments.value(leaf), 0)
+        one = None if larger is None else examiner.perturbed(larger, 1, base.call, ())
+        other = None if larger is None else examiner.perturbed(larger, 2, base.call, ())
+        if one is None or other is None:
+            return False
+        before, after = self._outputs(base, {id(leaf): one}), self._outputs(base, {id(leaf): other})
+        return (
+            before is not None
+            and after is not None
+            and position < min(len(before), len(after))
+            and not examiner.same(before[position], after[position])
+        )
+
+    def _outputs(self, base: Base, replaced: dict[int, object]) -> Sequence[object] | None:
+        """Outputs of the call with other arguments; None where it refuses them."""
+        try:
+            if base.random:
+                self._examiner.restore_random_state(base.before)
+            args, kwargs = base.arguments.with_values(replaced)
+            return self._examiner.replay(base.call, base.outputs, args, kwargs, base.variant).outputs
+        except (UnreplayableError, *_ANSWERS_BY_RAISING):
+            return None
+
+    def _is_weight(self, leaf: Leaf) -> bool:
+        if isinstance(leaf, ParamRecord):
+            return True
+        return bool(parents_of(leaf)) and all(self._weights[parent] for parent in parents_of(leaf))

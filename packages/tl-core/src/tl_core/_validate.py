@@ -1,0 +1,372 @@
+"""Validation of a trace: every op runs again from its parents' saved values, and everything is held against the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, final
+from weakref import WeakKeyDictionary
+
+from tl_core._backend import backend
+from tl_core._caller import warn_caller
+from tl_core._cost import plain_dtype
+from tl_core._errors import ArtifactError, ConfigurationError, TorchLensWarning
+from tl_core._payload import materialize
+from tl_core._perturb import Perturber
+from tl_core._record import AliasRead, CallRecord, OpRecord, Records
+from tl_core._replay import leaves_of
+from tl_core._replay_host import examiner_of
+from tl_core._status import Decision, ValidationFailure, ValidationStatus, note_failure
+from tl_core._validate_call import CallChecker, Verdict
+from tl_core._validate_finding import Finding, GroundTruth
+from tl_core._validate_invariant import invariant_findings
+from tl_core._validate_truth import (
+    buffer_findings,
+    module_findings,
+    non_finite_findings,
+    output_findings,
+    source_findings,
+)
+
+if TYPE_CHECKING:
+    from tl_core._backend import Backend
+    from tl_core._replay import Examiner
+    from tl_core._state import State
+    from tl_core._trace import Trace
+
+_statuses: WeakKeyDictionary[State, ValidationStatus] = WeakKeyDictionary()
+"""What the last validation of each living trace said."""
+
+MAX_OPS_NAMED = 5
+MAX_VIEW_DEPTH = 16
+"""How many views of views are followed to the buffer whose memory they show."""
+
+
+def validation_status(state: State) -> ValidationStatus:
+    """What is known of the validation of a trace, without running one."""
+    known = _statuses.get(state)
+    if known is not None:
+        return known
+    info = state.info
+    if info.loaded:
+        return ValidationStatus(
+            state="unavailable", backend=info.backend, source="loaded",
+            reason="loaded_trace_runtime_capture_stripped",
+            message="A bundle holds no functions, so nothing of it can run again.",
+        )
+    return ValidationStatus(state="available", backend=info.backend, source="live")
+
+
+def validate_trace(trace: Trace, truth: GroundTruth) -> ValidationStatus:
+    """Check a trace, remember what was found, and warn when it is wrong.
+
+    Args:
+        trace: what to check.
+        truth: what it is held against.
+
+    Raises:
+        ArtifactError: it was loaded from a bundle without functions (`validation_functions_missing`).
+        ConfigurationError: it is incomplete, or kept no values.
+    """
+    state = trace._state  # noqa: SLF001 - of the same package
+    records, info = state.records, state.info
+    if info.loaded:
+        raise _stripped(state)
+    if info.outcome != "complete":
+        raise ConfigurationError(
+            f"The run of {trace.name!r} is {info.outcome}; only a complete run can be validated.",
+            code="validation_incomplete_run",
+            remedy="trace the model again, without stopping it",
+            outcome=info.outcome,
+        )
+    unsaved = [op for op in records.ops if op.kind == "op" and op.payload is None]
+    if unsaved:
+        raise ConfigurationError(
+            f"{len(unsaved)} of {len(records.ops)} ops of {trace.name!r} kept no value, and a replay starts from values.",
+            code="validation_values_missing",
+            remedy='trace with save="all"',
+            ops=tuple(state.labels.op(op.index) for op in unsaved[:MAX_OPS_NAMED]),
+        )
+    status = _Validation(state, backend(info.backend), truth).run()
+    _statuses[state] = status
+    note_failure(status.failure)
+    if status.failure is not None:
+        warn_caller(TorchLensWarning(f"Validation failed: {status.failure.summary()}", code="validation_failed"))
+    return status
+
+
+def _stripped(state: State) -> ArtifactError:
+    ops = [op for op in state.records.ops if op.kind == "op" and (op.call is None or op.call.func is None)]
+    named = ", ".join(state.labels.op(op.index) for op in ops[:MAX_OPS_NAMED])
+    more = f" and {len(ops) - MAX_OPS_NAMED} more" if len(ops) > MAX_OPS_NAMED else ""
+    return ArtifactError(
+        f"The bundle has no functions for {named}{more}, so these ops cannot run again.",
+        code="validation_functions_missing",
+        remedy="validate the live trace, before it is saved",
+        ops=tuple(state.labels.op(op.index) for op in ops),
+    )
+
+
+@final
+class _Validation:
+    """One validation of one trace."""
+
+    def __init__(self, state: State, framework: Backend, truth: GroundTruth) -> None:
+        self._state = state
+        self._records: Records = state.records
+        self._truth = truth
+        self._backend = framework
+        self._examiner: Examiner = examiner_of(framework)
+        weights, constant = _origins(self._records, self._examiner)
+        self._perturber = Perturber(self._examiner, weights)
+        self._checker = CallChecker(self._examiner, self._perturber, self._depth, constant, truth.random_state)
+        self._findings: list[Finding] = []
+        self._unverified: dict[int, str] = {}
+        self._memory = _BufferMemory(self._records)
+
+    def run(self) -> ValidationStatus:
+        """Check everything; the generators are left as they were."""
+        examiner = self._examiner
+        before = examiner.random_state()
+        try:
+            self._check()
+        finally:
+            examiner.restore_random_state(before)
+        return self._status()
+
+    def _check(self) -> None:
+        records, truth, examiner = self._records, self._truth, self._examiner
+        gaps = records.gaps
+        if gaps:
+            reasons = [gap.reason for gap in gaps]
+            first = min(gaps, key=lambda gap: gap.op)
+            extra = {"reasons": sorted(set(reasons)), "n_gaps": len(gaps), "gaps": [gap.message for gap in gaps]}
+            remedy = "register the tensor with register_buffer, pass it as an input, or create it inside forward"
+            self._findings.append(
+                Finding(first.op, "source_provenance", f"{first.message} What to do: {remedy}.", extra=extra)
+            )
+        self._findings += non_finite_findings(records, examiner)
+        self._findings += invariant_findings(records, self._state.grouping, self._describe)
+        self._findings += source_findings(records, truth, examiner)
+        self._check_calls()
+        self._findings += self._memory_findings()
+        self._findings += self._output_edge_findings()
+        late: list[Finding] = []
+        late += module_findings(records, truth, examiner)
+        late += output_findings(records, truth, examiner)
+        late += buffer_findings(records, truth, examiner, self._memory.written, self._memory.unsure)
+        if not self._findings:
+            self._findings += late
+
+    def _check_calls(self) -> None:
+        outputs: dict[int, list[OpRecord]] = {}
+        for op in self._records.ops:
+            if op.call is not None:
+                outputs.setdefault(op.call.index, []).append(op)
+        for call in self._records.calls:
+            made = outputs.get(call.index, [])
+            verdict = self._checker.check(call, made)
+            self._findings += verdict.findings
+            if verdict.unverified:
+                self._unverified.update({op.index: verdict.unverified for op in made})
+            self._memory.after(call, made, verdict)
+
+    def _memory_findings(self) -> Iterator[Finding]:
+        """Buffers that were read again after a write, with another value than the write leaves."""
+        self._memory.note_reads(len(self._records.ops))
+        for op, expected in self._memory.read_again:
+            saved = materialize(op.payload)
+            if saved is None or self._examiner.same(saved, expected):
+                continue
+            difference = self._examiner.difference(saved, expected, 1)
+            if difference is not None:
+                message = f"it is not what its writer left: {difference.message}"
+                yield Finding(op.index, "forward_replay", message, difference, saved, expected)
+
+    def _output_edge_findings(self) -> Iterator[Finding]:
+        """Outputs have to hold the value of the op that they stand for."""
+        for op in self._records.ops:
+            saved = materialize(op.payload) if op.kind == "output" else None
+            parents = [self._records.ops[parent] for parent in op.parents]
+            sources = [materialize(parent.payload) for parent in parents]
+            if saved is None or not sources or any(source is None for source in sources):
+                continue
+            if len(sources) == 1 and self._examiner.same(saved, sources[0]):
+                continue
+            if not self._examiner.contains(saved, sources):
+                yield Finding(op.index, "forward_replay", "it is not the value of its parent", None, sources[0], saved)
+
+    def _describe(self, value: object) -> tuple[tuple[int, ...], str]:
+        shape, dtype = self._examiner.describe(value)
+        return shape, plain_dtype(dtype)
+
+    def _depth(self, call: CallRecord, outputs: Sequence[OpRecord]) -> int:
+        cost = self._backend.cost(call, outputs) if outputs else None
+        if cost is None or not cost.macs:
+            return 1
+        size = 1
+        for length in outputs[0].shape:
+            size *= length
+        return max(1, cost.macs // max(1, size))
+
+    # ---------------------------------------------------------------- status
+
+    def _status(self) -> ValidationStatus:
+        failures: dict[int, Finding] = {}
+        for finding in self._findings:
+            failures.setdefault(finding.op, finding)
+        decisions = tuple([self._decision(op, failures.get(op.index)) for op in self._records.ops])
+        replayed = sum(row.state == "passed" and bool(op.call) for row, op in zip(decisions, self._records.ops, strict=True))
+        exempted = self._perturber.exempted + self._checker.exempted
+        first = _first(self._findings)
+        verified = not self._unverified
+        state = "failed" if first is not None else "passed" if verified else "unverified"
+        reason = first.check if first is not None else "" if verified else next(iter(self._unverified.values()))
+        return ValidationStatus(
+            state=state,
+            backend=self._state.info.backend,
+            source="live",
+            reason=reason,
+            message=first.message if first is not None else "",
+            replayed_node_count=replayed,
+            unverified_node_count=len(self._unverified),
+            pure_unverified_node_count=sum(not self._inplace(index) for index in self._unverified),
+            failed_node_count=sum(row.state == "failed" for row in decisions),
+            perturbed_parent_count=self._perturber.answered,
+            exempted_parent_count=sum(self._perturber.exempted.values()),
+            unverified_reason_counts=dict(Counter(self._unverified.values())),
+            exempted_reason_counts=dict(exempted),
+            conditional_reason_counts=dict(self._perturber.conditional),
+            decisions=decisions,
+            failure=None if first is None else self._failure(first),
+        )
+
+    def _inplace(self, index: int) -> bool:
+        call = self._records.ops[index].call
+        return call is not None and call.inplace
+
+    def _decision(self, op: OpRecord, finding: Finding | None) -> Decision:
+        label, name = self._state.labels.op(op.index), op.kind if op.call is None else op.call.name
+        if finding is not None:
+            return Decision(label, name, "failed", finding.check)
+        reason = self._unverified.get(op.index, "")
+        return Decision(label, name, "unverified" if reason else "passed", reason)
+
+    def _failure(self, finding: Finding) -> ValidationFailure:
+        op = self._records.ops[finding.op] if finding.op >= 0 else None
+        difference = finding.difference
+        saved = None if finding.saved is None else self._describe(finding.saved)
+        again = None if finding.recomputed is None else self._describe(finding.recomputed)
+        extra = dict(finding.extra)
+        parent = extra.get("parent")
+        if isinstance(parent, int):
+            extra["parent"] = self._state.labels.op(parent)
+        if finding.saved is not None:
+            extra["saved"] = finding.saved
+        if finding.recomputed is not None:
+            extra["recomputed"] = finding.recomputed
+        message = finding.message
+        if isinstance(parent, int):
+            message = message.replace("{parent}", str(extra["parent"]))
+        return ValidationFailure(
+            check=finding.check,
+            op_label="" if op is None else self._state.labels.op(op.index),
+            func_name="" if op is None else op.kind if op.call is None else op.call.name,
+            message=message,
+            saved_shape=saved[0] if saved else None,
+            recomputed_shape=again[0] if again else None,
+            saved_dtype=saved[1] if saved else None,
+            recomputed_dtype=again[1] if again else None,
+            max_abs_diff=difference.max_abs if difference else None,
+            max_rel_diff=difference.max_rel if difference else None,
+            nan_mismatch=difference.nan_mismatch if difference else None,
+            inf_mismatch=difference.inf_mismatch if difference else None,
+            reduction_depth=finding.depth,
+            extra=extra,
+        )
+
+
+def _first(findings: Sequence[Finding]) -> Finding | None:
+    """Degenerate final outputs before everything, else the earliest op."""
+    for finding in findings:
+        if finding.extra.get("scope") == "final_outputs":
+            return finding
+    return min(findings, key=lambda finding: finding.op, default=None)
+
+
+def _origins(records: Records, examiner: Examiner) -> tuple[bytearray, bytearray]:
+    """Which ops depend on parameters and buffers alone, and which on none of inputs, parameters and buffers."""
+    ops = records.ops
+    weights, constant = bytearray(len(ops)), bytearray(len(ops))
+    for op in ops:
+        if op.kind == "buffer":
+            weights[op.index] = 1
+        elif op.kind == "constant":
+            constant[op.index] = 1
+        elif op.call is not None:
+            params = bool(op.call.params)
+            known = [parent for parent in op.parents if 0 <= parent < op.index]
+            weights[op.index] = (params or bool(known)) and all(weights[parent] for parent in known)
+            constant[op.index] = not params and (
+                all(constant[parent] for parent in known)
+                or all(examiner.excuse(op.call, leaf) == "shape_only" for leaf in leaves_of(op.call))
+            )
+    return weights, constant
+
+
+@final
+class _BufferMemory:
+    """What recorded writes leave in the buffers of the model, computed again."""
+
+    def __init__(self, records: Records) -> None:
+        self._address: dict[int, str] = {op.index: op.address for op in records.ops if op.kind == "buffer"}
+        """By op index: the buffer whose memory its value is."""
+        self._reread = [op for op in records.ops if op.kind == "buffer" and op.parents]
+        self._ops = records.ops
+        self.written: dict[str, object] = {}
+        self.unsure: set[str] = set()
+        self.read_again: list[tuple[OpRecord, object]] = []
+        self._next = 0
+
+    def after(self, call: CallRecord, outputs: Sequence[OpRecord], verdict: Verdict) -> None:
+        """Take in the writes of a call that was just replayed."""
+        if not self._address or verdict.replayed is None or verdict.arguments is None:
+            return
+        written = verdict.replayed.written
+        if written and outputs:
+            self.note_reads(outputs[0].index)
+        for given, left in written:
+            for leaf in leaves_of(call):
+                base = leaf.base if isinstance(leaf, AliasRead) else leaf
+                if verdict.arguments.value(leaf) is given and isinstance(base, OpRecord):
+                    self._note(base, left, outputs if call.inplace else ())
+
+    def note_reads(self, before: int) -> None:
+        """Settle what the buffers held when they were read again by ops older than `before`."""
+        while self._next < len(self._reread) and self._reread[self._next].index < before:
+            op = self._reread[self._next]
+            self._next += 1
+            if op.address in self.written and op.address not in self.unsure:
+                self.read_again.append((op, self.written[op.address]))
+
+    def _note(self, base: OpRecord, left: object, outputs: Sequence[OpRecord]) -> None:
+        address = self._address.get(base.index)
+        if address is None:
+            self._note_view(base)
+            return
+        self.written[address] = left
+        for op in outputs:
+            self._address[op.index] = address
+
+    def _note_view(self, base: OpRecord) -> None:
+        """A write into something computed: a buffer upstream may share its memory."""
+        for _ in range(MAX_VIEW_DEPTH):
+            address = self._address.get(base.index)
+            if address is not None:
+                self.unsure.add(address)
+            first = base.call.args[0] if base.call is not None and base.call.args else None
+            base_of = first.base if isinstance(first, AliasRead) else first
+            if not isinstance(base_of, OpRecord):
+                return
+            base = base_of

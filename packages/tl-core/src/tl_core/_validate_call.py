@@ -1,0 +1,240 @@
+"""One recorded call held against its own arguments: replay, comparison, perturbation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
+
+from tl_core._payload import materialize
+from tl_core._perturb import Base, Perturber, parents_of
+from tl_core._record import AliasRead, CallRecord, OpRecord
+from tl_core._replay import Arguments, Replayed, UnreplayableError, leaves_of
+from tl_core._validate_finding import Finding
+
+if TYPE_CHECKING:
+    from tl_core._replay import Difference, Examiner
+
+_REPLAY_ERRORS = (RuntimeError, ValueError, IndexError, TypeError, ArithmeticError, NotImplementedError, LookupError)
+
+
+@final
+class Verdict(NamedTuple):
+    """What the checks of one call say."""
+
+    findings: Sequence[Finding]
+    unverified: str = ""
+    """Why the call could not be checked."""
+    replayed: Replayed | None = None
+    arguments: Arguments | None = None
+
+
+@final
+class CallChecker:
+    """Checks the calls of one trace, in order, so that the random generators move as they did."""
+
+    def __init__(
+        self, examiner: Examiner, perturber: Perturber, depth: Callable[[CallRecord, Sequence[OpRecord]], int],
+        constant: bytearray, random_state: object,
+    ) -> None:
+        self._examiner = examiner
+        self._perturber = perturber
+        self._depth = depth
+        self._constant = constant
+        """Per op index: 1 where the value depends on no input, parameter or buffer."""
+        self._random_known = random_state is not None
+        self._state = random_state
+        self._was_known = self._random_known
+        self._hidden: dict[int, list[object]] = {}
+        """By call index: what calls left in arguments that they did not return."""
+        self.exempted: Counter[str] = Counter()
+
+    def check(self, call: CallRecord, outputs: Sequence[OpRecord]) -> Verdict:
+        """Run a call again and compare.
+
+        Args:
+            call: what to check.
+            outputs: its ops; empty for a call whose outputs were all dropped.
+        """
+        findings = list(_argument_findings(call, outputs, self._examiner))
+        if findings:
+            return Verdict(findings)
+        try:
+            base, replayed, found = self._run(call, outputs)
+        except UnreplayableError as error:
+            self._random_known = False
+            return Verdict([], unverified=error.reason)
+        except _REPLAY_ERRORS as error:
+            self._random_known = False
+            message = f"running it again raised {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            return Verdict([Finding(output.index, "forward_replay", message) for output in outputs[:1]])
+        if replayed.mutation:
+            found = [
+                Finding(output.index, "source_provenance", replayed.mutation, extra=_ONE_MUTATION) for output in outputs[:1]
+            ]
+        elif found and base.random and not self._was_known:
+            return Verdict([], unverified="random_state_unknown", replayed=replayed, arguments=base.arguments)
+        if not found and outputs:
+            found = list(self._degenerate(base)) or list(self._narrowed(base)) or self._unanswered(base)
+        return Verdict(found, replayed=replayed, arguments=base.arguments)
+
+    # ---------------------------------------------------------------- replay
+
+    def _run(self, call: CallRecord, outputs: Sequence[OpRecord]) -> tuple[Base, Replayed, list[Finding]]:
+        examiner = self._examiner
+        arguments = Arguments(call)
+        args, kwargs = arguments.with_values({})
+        before = self._before(call)
+        replayed = examiner.replay(call, outputs, args, kwargs, 0)
+        after = examiner.random_state()
+        self._state = after
+        chosen, found = 0, self._compared(call, outputs, replayed)
+        if found:
+            for variant in range(1, examiner.variants):
+                if after != before:
+                    examiner.restore_random_state(before)
+                other = examiner.replay(call, outputs, args, kwargs, variant)
+                if not (differing := self._compared(call, outputs, other)):
+                    chosen, found, replayed = variant, differing, other
+                    break
+        if replayed.written and not call.inplace:
+            self._hidden[call.index] = [left for _, left in replayed.written]
+        left = () if call.inplace else tuple([copy for _, copy in replayed.written])
+        base = Base(call, outputs, arguments, replayed.outputs, left, chosen, before, after != before)
+        return base, replayed, found
+
+    def _before(self, call: CallRecord) -> object:
+        examiner = self._examiner
+        noted = None if call.meta is None else call.meta.get("random_state")
+        self._was_known = self._random_known
+        if noted is not None:
+            self._random_known = self._was_known = True
+            self._state = noted
+        if self._state is not None and examiner.random_state() != self._state:
+            examiner.restore_random_state(self._state)
+        return examiner.random_state() if self._state is None else self._state
+
+    def _compared(self, call: CallRecord, outputs: Sequence[OpRecord], replayed: Replayed) -> list[Finding]:
+        found: list[Finding] = []
+        uninitialised = self._examiner.uninitialised(call)
+        for output in outputs:
+            if output.position >= len(replayed.outputs):
+                found.append(
+                    Finding(output.index, "forward_replay", f"running it again gave {len(replayed.outputs)} tensors")
+                )
+                continue
+            saved = materialize(output.payload)
+            again = replayed.outputs[output.position]
+            if saved is None:
+                raise UnreplayableError("value_missing", "the value of the op was not saved")
+            if self._examiner.same(saved, again):
+                continue
+            depth = self._depth(call, outputs)
+            difference: Difference | None = self._examiner.difference(saved, again, depth)
+            if difference is None or (uninitialised and difference.max_abs is not None):
+                continue
+            found.append(
+                Finding(output.index, "forward_replay", difference.message, difference, saved, again, depth)
+            )
+        return found
+
+    # ---------------------------------------------------------------- what the values say
+
+    def _degenerate(self, base: Base) -> Iterator[Finding]:
+        """Outputs without one finite element."""
+        examiner = self._examiner
+        for output in base.outputs:
+            value = base.values[output.position]
+            if examiner.finiteness(value) != "none" or examiner.uninitialised(base.call):
+                continue
+            if not output.parents or self._constant[output.index]:
+                self.exempted["constant_without_finite_values"] += 1
+                continue
+            yield Finding(
+                output.index, "degenerate_forward", "no element of its output is finite, so nothing can be checked",
+                saved=value, extra={"degenerate_kind": "non_finite_output", "scope": "op"},
+            )
+
+    def _narrowed(self, base: Base) -> Iterator[Finding]:
+        """Arguments in memory that others wrote: what they hold must come from the recorded parents."""
+        for leaf in leaves_of(base.call):
+            if not isinstance(leaf, AliasRead):
+                continue
+            held = parents_of(leaf)
+            value = base.arguments.value(leaf)
+            for output in base.outputs:
+                if all(parent in output.parents for parent in held):
+                    continue
+                records = [leaf.base, *leaf.writers]
+                kept = [r for r in records if not isinstance(r, OpRecord) or r.index in output.parents]
+                sources = [materialize(r.payload) for r in kept if isinstance(r, OpRecord)]
+                if len(sources) < len(kept) or any(source is None for source in sources):
+                    continue
+                sources += [left for r in kept if isinstance(r, OpRecord) for left in self._left_by(r)]
+                if self._examiner.contains(value, sources):
+                    continue
+                if self._examiner.contains(base.values[output.position], sources):
+                    continue
+                yield Finding(
+                    output.index, "argument_logging", "it read memory that holds values of ops that are not its parents"
+                )
+
+    def _left_by(self, record: OpRecord) -> Sequence[object]:
+        return () if record.call is None else self._hidden.get(record.call.index, ())
+
+    def _unanswered(self, base: Base) -> list[Finding]:
+        if self._examiner.uninitialised(base.call):
+            self._perturber.exempted["uninitialised_memory"] += sum(len(o.parents) for o in base.outputs)
+            return []
+        found: list[Finding] = []
+        silences = self._perturber.check(base)
+        if base.random:
+            self._examiner.restore_random_state(self._state)
+        by_position = {output.position: output for output in base.outputs}
+        for silence in silences:
+            output = by_position[silence.position]
+            if silence.recorded:
+                message = "its value does not change with its parent {parent}"
+                found.append(Finding(output.index, "perturbation", message, extra={"parent": silence.parent}))
+            else:
+                message = "its value depends on {parent}, which is not among its parents"
+                found.append(Finding(output.index, "argument_logging", message, extra={"parent": silence.parent}))
+        return found
+
+
+def _argument_findings(call: CallRecord, outputs: Sequence[OpRecord], examiner: Examiner) -> Iterator[Finding]:
+    """Arguments and parents have to name the same ops, in the same order."""
+    leaves = list(leaves_of(call))
+    plain = list(dict.fromkeys(leaf.index for leaf in leaves if isinstance(leaf, OpRecord)))
+    aliased = {parent for leaf in leaves if isinstance(leaf, AliasRead) for parent in parents_of(leaf)}
+    raw = any(examiner.is_tensor(value) for value in _plain_values([*call.args, *(call.kwargs or {}).values()]))
+    for output in outputs:
+        if raw:
+            yield Finding(
+                output.index, "source_provenance", "it was given a tensor without a record", extra=_ONE_GAP
+            )
+        unknown = [parent for parent in output.parents if parent not in plain and parent not in aliased]
+        if unknown and not _has_opaque(call):
+            message = "its parent {parent} is none of its arguments"
+            yield Finding(output.index, "argument_logging", message, extra={"parent": unknown[0]})
+            continue
+        listed = [parent for parent in output.parents if parent in plain and parent not in aliased]
+        if listed != [index for index in plain if index in output.parents and index not in aliased]:
+            message = f"its parents are ops {listed}, which is not the order of its arguments"
+            yield Finding(output.index, "argument_logging", message)
+
+
+_ONE_MUTATION = {"reasons": ["unrecorded_operator_mutation"], "n_gaps": 1}
+_ONE_GAP = {"reasons": ["unrecorded_argument"], "n_gaps": 1}
+
+
+def _plain_values(values: Sequence[object]) -> Iterator[object]:
+    for value in values:
+        if type(value) in (list, tuple):
+            yield from _plain_values(cast("Sequence[object]", value))
+        elif not isinstance(value, (OpRecord, AliasRead, type(None), bool, int, float, str)):
+            yield value
+
+
+def _has_opaque(call: CallRecord) -> bool:
+    return any(type(value).__name__ == "Opaque" for value in _plain_values([*call.args, *cast("Any", call.kwargs or {}).values()]))
