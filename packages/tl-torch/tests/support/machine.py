@@ -142,6 +142,14 @@ class Machine:
         target.memory.written[place] = step
         target.producer = step
 
+    def write_all(self, name: str, targets: Sequence[Value], arrays: Sequence[Array]) -> None:
+        """Record one call that writes several tensors, each of which may depend on all of them."""
+        parents = self.parents(*targets)
+        for target, array in zip(targets, arrays, strict=True):
+            target.memory.values[target.cells] = array
+            target.producer = self._op(name, parents, target.array)
+            target.memory.written[target.cells] = target.producer
+
     def _op(self, name: str, parents: tuple[str, ...], array: Array) -> int:
         key = f"op {self.computed}"
         self.computed += 1

@@ -184,6 +184,22 @@ class Writer:
         (shown,) = self.machine.view("data", value, value.cells, mark="data")
         self.add(f"{name}.data", shown)
 
+    def diagonal(self) -> None:
+        choice = self.pick(lambda value: len(value.shape) == 2)
+        if choice is not None:
+            name, value = choice
+            self.add(f"{name}.diagonal()", *self.machine.view("diagonal", value, value.cells.diagonal()))
+
+    def strided(self) -> None:
+        """Look at the memory of a contiguous tensor in steps of two, across its rows."""
+        choice = self.pick(lambda value: value.contiguous and value.cells.size >= 3)
+        if choice is not None:
+            name, value = choice
+            cells = value.cells.reshape(-1)[::2]
+            start = f"{name}.storage_offset()"
+            line = f"torch.as_strided({name}, ({cells.size},), (2,), {start})"
+            self.add(line, *self.machine.view("as_strided", value, cells))
+
     def detached(self) -> None:
         name, value = self.pick()
         self.add(f"{name}.detach()", *self.machine.view("detach", value, value.cells))
@@ -277,6 +293,42 @@ class Writer:
             self.machine.write("setitem", value, [value, other[1]], other[1].array, place)
             self.add(f"{name}[{index[0]}] = {other[0]}")
 
+    def assigned_at(self) -> None:
+        """Assign to rows that a tensor names: the call counts as the writer of everything."""
+        choice = self.pick(lambda value: value.writable and len(value.shape) == 2 and value.cells.size > 0)
+        if choice is None:
+            return
+        name, value = choice
+        row = self.number(0, value.shape[0] - 1)
+        (index,) = self.machine.compute("tensor", [], np.array([row]))
+        array = value.array
+        array[row] = 4
+        self.wrote(value)
+        self.machine.write("setitem", value, [value, index], array)
+        self.add(f"{name}[torch.tensor([{row}])] = 4")
+
+    def flagged(self) -> None:
+        choice = self.target()
+        if choice is not None:
+            name, value = choice
+            self.wrote(value)
+            self.machine.write("relu", value, [value], np.maximum(value.array, 0))
+            self.add(f"torch.nn.functional.relu({name}, inplace=True)")
+
+    def together(self) -> None:
+        choice = self.target()
+        other = choice and self.pick(
+            lambda other: other.writable and other.cells.size > 0 and not other.overlaps(choice[1])
+        )
+        if not other:
+            return
+        (left, a), (right, b) = choice, other
+        by = self.number(1, 3)
+        self.wrote(a)
+        self.wrote(b)
+        self.machine.write_all("_foreach_add_", [a, b], [a.array + by, b.array + by])
+        self.add(f"torch._foreach_add_([{left}, {right}], {by})")
+
     def out(self) -> None:
         choice = self.target()
         if choice is None:
@@ -292,8 +344,18 @@ class Writer:
 
 
 READS = ["factory", "scalar", "binary", "reduction", "product", "joined"]
-VIEWS = ["item", "item", "turned", "widened", "parted", "data", "data", "detached", "unchanged"]
-WRITES = ["in_place", "in_place_with_another", "overwritten", "masked", "assigned", "out"]
+VIEWS = ["item", "item", "turned", "widened", "parted", "data", "data", "diagonal", "strided", "detached", "unchanged"]
+WRITES = [
+    "in_place",
+    "in_place_with_another",
+    "overwritten",
+    "masked",
+    "assigned",
+    "assigned_at",
+    "flagged",
+    "together",
+    "out",
+]
 INSTRUCTIONS = READS + VIEWS + WRITES
 
 

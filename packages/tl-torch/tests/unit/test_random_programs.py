@@ -72,6 +72,8 @@ def test_random_programs() -> None:
         outputs = [tuple(keys[p] for p in op.parents) for op in trace.ops if op.kind == "output"]
         assert outputs == list(program.outputs)
         assert trace.capture_verified is True
+        bare = record(program, save="none")
+        assert [op.parents for op in bare.ops] == [op.parents for op in trace.ops]
 
     check()
     shares_are_large_enough(sample)

@@ -1,0 +1,97 @@
+"""What stands in for a function of torch during a run is gone afterwards, by identity."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+import torch
+from leftovers import TorchState
+from torch import Tensor, nn
+
+import tl_torch as tl
+
+X = torch.ones(2, 4)
+
+
+class Looks(nn.Module):
+    """Notes what of torch is changed while it runs."""
+
+    def __init__(self, before: TorchState) -> None:
+        super().__init__()
+        self.before = before
+        self.changed: list[str] = []
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.changed = TorchState.now().differences(self.before)
+        return x * 2
+
+
+def test_only_the_declared_seams_change_during_a_run() -> None:
+    model = Looks(TorchState.now())
+    tl.trace(model, X)
+    assert set(model.changed) <= {"Module._call_impl", "torch function modes", "ScriptFunction.__call__", "flags"}
+    assert "torch function modes" in model.changed
+
+
+@pytest.mark.parametrize(
+    "attribute", ["_call_impl", "__call__", "_wrapped_call_impl", "__setattr__", "register_buffer"]
+)
+def test_methods_of_modules_are_restored(attribute: str) -> None:
+    before = vars(nn.Module)[attribute]
+    tl.trace(nn.Linear(4, 2), X)
+    assert vars(nn.Module)[attribute] is before
+
+
+def test_user_patch_made_before_a_run_survives_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = nn.Module._call_impl
+    calls: list[str] = []
+
+    def patched(self: nn.Module, *args: object, **kwargs: object) -> object:
+        calls.append(type(self).__name__)
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(nn.Module, "_call_impl", patched)
+    trace = tl.trace(nn.Sequential(nn.Linear(4, 2)), X)
+    assert nn.Module._call_impl is patched
+    assert calls == ["Sequential", "Linear"]
+    assert trace["linear_1_1:1"].module == "0"
+
+
+def test_captures_that_overlap_on_two_threads_restore_together() -> None:
+    before = TorchState.now()
+    inside, leave = threading.Event(), threading.Event()
+
+    class Waits(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            inside.set()
+            assert leave.wait(20)
+            return x + 1
+
+    traces: list[object] = []
+    worker = threading.Thread(target=lambda: traces.append(tl.trace(Waits(), X)))
+    worker.start()
+    assert inside.wait(20)
+    traces.append(tl.trace(nn.Linear(4, 2), X))
+    leave.set()
+    worker.join()
+    assert TorchState.now().differences(before) == []
+    assert sorted(trace.model_class_name for trace in traces) == ["Linear", "Waits"]
+    assert {op.func_name for trace in traces for op in trace.ops if op.kind == "op"} == {"linear", "add"}
+
+
+def test_modules_of_other_threads_run_as_ever_during_a_capture() -> None:
+    outcome: list[Tensor] = []
+    other = nn.Sequential(nn.Linear(4, 2), nn.ReLU())
+
+    class Waits(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            worker = threading.Thread(target=lambda: outcome.append(other(X)))
+            worker.start()
+            worker.join()
+            return x + 1
+
+    trace = tl.trace(Waits(), X)
+    assert torch.equal(outcome[0], other(X))
+    assert [op.func_name for op in trace.ops if op.kind == "op"] == ["add"]
+    assert [module.address for module in trace.modules] == [""]
