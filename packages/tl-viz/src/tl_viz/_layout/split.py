@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tl_viz._layout.problem import OUTSIDE
 from tl_viz._scene import Box, Node, Scene
 
-Pieces = dict[int, tuple[tuple[int, int], list[tuple[int, int]]]]
+Pieces = dict[int, tuple[tuple[int, int], dict[tuple[int, int], None]]]
 """Edge -> where it starts in a level and where it ends, as (child, port)."""
 
 
@@ -70,6 +70,14 @@ def _split_edge(pieced: Pieced, edge: int, source: int, targets: list[int]) -> N
         pieced.ins,
         pieced.outs,
     )
+    home = parent[source]
+    if all([parent[target] == home for target in targets]):
+        ends: dict[tuple[int, int], None] = {}
+        for target in targets:
+            port = ins[target].setdefault(edge, len(ins[target]))
+            ends[place[target], port] = None
+        nets[home][edge] = ((place[source], outs[source].setdefault(edge, len(outs[source]))), ends)
+        return
     above: dict[int, int] = {}
     item = source
     while parent[item] >= 0:
@@ -83,11 +91,9 @@ def _split_edge(pieced: Pieced, edge: int, source: int, targets: list[int]) -> N
             known = edge in nets[level]
             if not known:
                 port = ins[level].setdefault(edge, len(ins[level]))
-                nets[level][edge] = ((OUTSIDE, port), [])
-            ends = nets[level][edge][1]
+                nets[level][edge] = ((OUTSIDE, port), {})
             end = (place[item], ins[item].setdefault(edge, len(ins[item])))
-            if end not in ends:
-                ends.append(end)
+            nets[level][edge][1][end] = None
             if known:
                 fresh = False
                 break
@@ -98,10 +104,9 @@ def _split_edge(pieced: Pieced, edge: int, source: int, targets: list[int]) -> N
         inner = above[level]
         if edge not in nets[level]:
             port = outs[inner].setdefault(edge, len(outs[inner]))
-            nets[level][edge] = ((place[inner], port), [])
+            nets[level][edge] = ((place[inner], port), {})
         end = (place[item], ins[item].setdefault(edge, len(ins[item])))
-        if end not in nets[level][edge][1]:
-            nets[level][edge][1].append(end)
+        nets[level][edge][1][end] = None
 
 
 def _leave_source(pieced: Pieced, edge: int, source: int, level: int) -> None:
@@ -112,8 +117,7 @@ def _leave_source(pieced: Pieced, edge: int, source: int, level: int) -> None:
         frame = parent[item]
         if edge not in nets[frame]:
             port = outs[item].setdefault(edge, len(outs[item]))
-            nets[frame][edge] = ((place[item], port), [])
+            nets[frame][edge] = ((place[item], port), {})
         end = (OUTSIDE, outs[frame].setdefault(edge, len(outs[frame])))
-        if end not in nets[frame][edge][1]:
-            nets[frame][edge][1].append(end)
+        nets[frame][edge][1][end] = None
         item = frame

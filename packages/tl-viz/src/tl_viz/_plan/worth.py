@@ -88,28 +88,29 @@ def weigh(tree: Tree) -> Worth:
     """Return the cost of closing each branch of a tree that has been signed and folded."""
     order = [tree.root]
     for branch in order:
-        order.extend(branch.children)
+        order.extend([child for child in branch.children if child.children])
     form = _forms(order)
-    contents: dict[int, dict[int, tuple[float, int]]] = {}
+    leaf: dict[int, float] = {}
+    """Kind of leaf -> what one is worth."""
+    contents: dict[int, dict[int, int]] = {}
     amount: dict[int, float] = {}
+    own_ops: dict[int, float] = {}
     for branch in reversed(order):
         number = form[id(branch)]
-        if number not in contents:
-            contents[number] = _content(tree, branch, contents, form)
-        whole = sum(worth * (1 + log2(n)) for worth, n in contents[number].values())
-        whole = max(whole, *[amount[id(child)] for child in branch.children], 0.0)
+        content = contents.get(number)
+        if content is None:
+            content = contents[number] = _content(tree, branch, contents, form, leaf)
+        whole = sum([leaf[kind] * (1 + log2(count)) for kind, count in content.items()])
+        whole = max([whole, *[amount[id(child)] for child in branch.children if child.children]])
         amount[id(branch)] = whole * (1 + REPEATED * log2(branch.copies))
+        own_ops[id(branch)] = sum([leaf[child.loose] for child in branch.children if not child.children])
     total = amount[id(tree.root)] or 1.0
-    factor = _factors(tree, amount)
+    factor = _factors(tree, amount, own_ops)
     close: dict[int, float] = {}
     for branch in order:
-        whole = amount[id(branch)]
-        cost = whole * factor[id(branch)]
-        if branch.kind != "op":
-            cost += 2.0 * max(0.0, cost - SWALLOWED * total)
-        if branch.kind == "bundle":
-            cost = 0.0
-        close[id(branch)] = cost
+        cost = amount[id(branch)] * factor[id(branch)]
+        cost += 2.0 * max(0.0, cost - SWALLOWED * total)
+        close[id(branch)] = 0.0 if branch.kind == "bundle" else cost
     return Worth(close, factor, form, total)
 
 
@@ -117,7 +118,12 @@ def _forms(order: list[Branch]) -> dict[int, int]:
     known: dict[object, int] = {}
     form: dict[int, int] = {}
     for branch in reversed(order):
-        inner = tuple([form[id(child)] for child in branch.children])
+        inner = tuple(
+            [
+                form[id(child)] if child.children else (-child.loose if child.copies > 1 else child.loose, child.kind)
+                for child in branch.children
+            ]
+        )
         key = (branch.kind, branch.copies > 1, branch.loose, inner)
         form[id(branch)] = known.setdefault(key, len(known))
     return form
@@ -126,21 +132,27 @@ def _forms(order: list[Branch]) -> dict[int, int]:
 def _content(
     tree: Tree,
     branch: Branch,
-    contents: dict[int, dict[int, tuple[float, int]]],
+    contents: dict[int, dict[int, int]],
     form: dict[int, int],
-) -> dict[int, tuple[float, int]]:
-    """Return kind of leaf -> what one is worth, and how many there are."""
-    if branch.kind == "op":
-        return {branch.loose: (_leaf_worth(tree, branch), 1)}
-    merged: dict[int, tuple[float, int]] = {}
+    leaf: dict[int, float],
+) -> dict[int, int]:
+    """Return kind of leaf -> how many there are in a branch; note in `leaf` what each kind is worth."""
+    merged: dict[int, int] = {}
     for child in branch.children:
-        for kind, (worth, count) in contents[form[id(child)]].items():
-            have = merged.get(kind)
-            merged[kind] = (worth, count + have[1]) if have else (worth, count)
+        if child.children:
+            for kind, count in contents[form[id(child)]].items():
+                merged[kind] = merged.get(kind, 0) + count
+        else:
+            kind = child.loose
+            merged[kind] = merged.get(kind, 0) + 1
+            if kind not in leaf:
+                leaf[kind] = _leaf_worth(tree, child)
     return merged
 
 
 def _leaf_worth(tree: Tree, branch: Branch) -> float:
+    if branch.kind != "op":  # a module that is kept closed
+        return LEARNED
     network = tree.network
     function = network.functions[branch.op]
     if network.learned[branch.op]:
@@ -153,7 +165,7 @@ def _leaf_worth(tree: Tree, branch: Branch) -> float:
     return worth + (JOIN if len(computed) > 1 else 0.0)
 
 
-def _factors(tree: Tree, amount: dict[int, float]) -> dict[int, float]:
+def _factors(tree: Tree, amount: dict[int, float], own_ops: dict[int, float]) -> dict[int, float]:
     """Return how new each branch is, in the order in which a reader meets them."""
     factor: dict[int, float] = {}
     order: list[Branch] = []
@@ -174,10 +186,9 @@ def _factors(tree: Tree, amount: dict[int, float]) -> dict[int, float]:
             seen_classes.add(name)
         factor[id(branch)] = own
         order.append(branch)
-        stack.extend((child, own) for child in reversed(branch.children))
+        stack.extend([(child, own) for child in reversed(branch.children) if child.children])
     for branch in reversed(order):  # a frame is no newer than the modules it is made of
         inner = [factor[id(child)] for child in branch.children if child.children]
-        loose_ops = sum(amount[id(child)] for child in branch.children if not child.children)
-        if inner and loose_ops <= MOSTLY_FRAMES * amount[id(branch)]:
+        if inner and own_ops[id(branch)] <= MOSTLY_FRAMES * amount[id(branch)]:
             factor[id(branch)] = min(factor[id(branch)], max(inner))
     return factor
