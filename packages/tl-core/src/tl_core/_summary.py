@@ -40,6 +40,9 @@ View = Literal["overview", "compute"]
 SCREEN_ROWS = 40
 """Rows that a summary chooses its depth for when no depth is given."""
 
+FEW_ROWS, PAGE_ROWS = 12, 64
+"""One more level is opened where there would be few rows otherwise, up to a long page."""
+
 MODULE_ROWS, OP_ROWS = 100, 200
 """Rows that are printed when `max_rows` is not given."""
 
@@ -204,13 +207,21 @@ def _depth(root: ModuleNode, options: SummaryOptions) -> tuple[int, tuple[str, .
     whole = tree_depth(root)
     if options.depth is not None:
         return options.depth, ()
-    limit = min(SCREEN_ROWS, options.max_rows or SCREEN_ROWS)
-    depth = whole
-    while depth > 1 and len(outline(root, depth, fold=options.fold_repeats)) > limit:
-        depth -= 1
+    counts = [len(outline(root, depth, fold=options.fold_repeats)) for depth in range(whole + 1)]
+    depth = _fitting(counts, options.max_rows or PAGE_ROWS)
     if depth == whole:
         return depth, ()
     return depth, (f"{depth} of {whole} levels shown; summary(depth={whole}) shows all.",)
+
+
+def _fitting(counts: Sequence[int], limit: int) -> int:
+    """The greatest depth whose rows fit on a screen; `counts` are the rows at each depth."""
+    last = len(counts) - 1
+    depth = max((at for at in range(last + 1) if counts[at] <= min(SCREEN_ROWS, limit)), default=0)
+    depth = max(depth, min(1, last))
+    if depth < last and counts[depth] < FEW_ROWS and counts[depth + 1] <= min(PAGE_ROWS, limit):
+        depth += 1
+    return depth
 
 
 def _row(item: Item, columns: Sequence[str], totals: Totals) -> Row:

@@ -21,6 +21,7 @@ from tl_core import (
 )
 from tl_core._facts import COLUMNS, count_text, percent_text, work_text
 from tl_core._grid import cell_width
+from tl_core._summary import _fitting
 from tl_core._totals import plural
 from tl_core._tree import shape_text
 
@@ -413,15 +414,33 @@ def test_max_rows_keeps_both_ends(run):
 
 
 def test_a_deep_model_is_opened_as_far_as_it_fits(run):
-    for outer in "abcdefghij":
+    for outer in "abcdefghijkl":
         run.module(outer, "Box")
         for inner in "vwxyz":
             run.module(f"{outer}.{inner}", "Box")
     trace = run.finish()
-    assert len(table(trace, fold_repeats=False)) == 11
+    assert len(table(trace, fold_repeats=False)) == 13
     assert "1 of 2 levels shown; summary(depth=2) shows all." in lines(trace, fold_repeats=False)
-    assert len(table(trace, fold_repeats=False, depth=2)) == 61
-    assert len(table(trace)) == 16  # one box opened, nine like it
+    assert len(table(trace, fold_repeats=False, depth=2)) == 73
+    assert len(table(trace)) == 18  # one box opened, eleven like it
+
+
+@pytest.mark.parametrize(
+    ("counts", "limit", "depth"),
+    [
+        ([1], 64, 0),
+        ([1, 50], 64, 1),  # the first level is always opened
+        ([1, 9, 40], 64, 2),
+        ([1, 20, 41], 64, 1),
+        ([1, 5, 64], 64, 2),  # few rows: one level more, on a long page
+        ([1, 5, 65], 64, 1),
+        ([1, 5, 50, 60], 64, 2),
+        ([1, 12, 50], 64, 1),
+        ([1, 5, 20], 10, 1),  # `max_rows` counts
+    ],
+)
+def test_the_depth_that_fits(counts, limit, depth):
+    assert _fitting(counts, limit) == depth
 
 
 def test_an_empty_trace(run):
