@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from tl_torch._call_shapes import CallShapes
-from tl_torch._flops_table import FORMULAS, Formula
+from tl_torch._flops_table import FORMULAS, FREE, Formula
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ def cost(call: CallRecord, outputs: Sequence[OpRecord]) -> OpCost | None:
 
     Args:
         call: the recorded call, its tensors replaced by records.
-        outputs: its output tensors, at least one.
+        outputs: its output tensors; none where all of them were left out of the trace, which then costs nothing.
 
     Example:
         >>> from tl_core import CallRecord, OpRecord
@@ -39,7 +39,9 @@ def cost(call: CallRecord, outputs: Sequence[OpRecord]) -> OpCost | None:
         >>> cost(call, [y])
         OpCost(flops=6, macs=0)
     """
-    if not outputs or not _is_torch(str(getattr(call.func, "__module__", None) or "torch")):
+    if not outputs:
+        return FREE
+    if not _is_torch(str(getattr(call.func, "__module__", None) or "torch")):
         return None
     found = _find(call.kernel) or _find(call.name)
     if found is None:

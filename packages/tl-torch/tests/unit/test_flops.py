@@ -430,6 +430,10 @@ def test_arguments_that_a_formula_cannot_read_make_the_work_unknown() -> None:
     assert cost(call, [op(r(2, 4), call)]) is None
 
 
+def test_a_call_whose_outputs_are_not_in_the_trace_costs_nothing() -> None:
+    assert cost(record(torch.median, (r(3),)), []) == OpCost(flops=0, macs=0)
+
+
 def test_the_kernel_that_ran_decides_before_the_name_that_people_know() -> None:
     call = record(torch.sigmoid, (r(3),))
     call.name = "relu"
