@@ -7,6 +7,9 @@ from tl_core._backend import OpCost as OpCost
 from tl_core._backend import backend as backend
 from tl_core._backend import backend_entry_points as backend_entry_points
 from tl_core._builder import TraceBuilder as TraceBuilder
+from tl_core._bundle_template import EnumValue as EnumValue
+from tl_core._bundle_template import FrameworkValue as FrameworkValue
+from tl_core._bundle_template import StructValue as StructValue
 from tl_core._errors import TorchLensError as TorchLensError
 from tl_core._errors import ConfigurationError as ConfigurationError
 from tl_core._errors import ArgumentTypeError as ArgumentTypeError
@@ -144,6 +147,10 @@ __all__ = [
     # saved values and bundles
     "load",
     "DeferredPayload",
+    # arguments on a loaded trace
+    "EnumValue",
+    "FrameworkValue",
+    "StructValue",
     # validation
     "Decision",
     "Difference",

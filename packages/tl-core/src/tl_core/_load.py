@@ -11,7 +11,7 @@ import msgspec
 
 from tl_core._backend import HostArray, backend
 from tl_core._bundle_columns import Tables
-from tl_core._bundle_decode import decode_payloads, decode_records, payload_getter
+from tl_core._bundle_decode import TableError, decode_payloads, decode_records, payload_getter
 from tl_core._bundle_file import (
     COPY_AGAIN,
     MANIFEST_NAME,
@@ -234,6 +234,17 @@ def _typed(value: object, hint: Any) -> object:
 
 
 def _groups(tables: Tables) -> tuple[tuple[int, int], ...] | None:
+    """Layer and pass of each op: layers in the order of their first op, passes of each layer counted from 1."""
     if tables.layer is None or tables.layer_pass is None:
         return None
-    return tuple(zip(tables.layer, tables.layer_pass, strict=True))
+    groups = tuple(zip(tables.layer, tables.layer_pass, strict=True))
+    passes: list[int] = []
+    for layer, number in groups:
+        if layer == len(passes):
+            passes.append(0)
+        if layer > len(passes) or number != passes[layer] + 1:
+            raise TableError(f"pass {number} of layer {layer} is out of order")
+        passes[layer] = number
+    if len(groups) != len(tables.ops.kind):
+        raise TableError(f"{len(groups)} ops have layers, of {len(tables.ops.kind)}")
+    return groups

@@ -13,9 +13,9 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))
 
-from bundles import trace_of, value  # noqa: E402 - the folder has to be on the path first
+from bundles import trace_of, value
 
-import tl_core  # noqa: E402
+import tl_core
 
 STEPS = ("open", "mkdir", "fsync", "replace", "rename", "unlink", "close", "listdir")
 

@@ -12,7 +12,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).parent))
 
-from bundles import trace_of  # noqa: E402 - the folder has to be on the path first
-from numpy_backend import StallingValue, Value  # noqa: E402
+from bundles import trace_of
+from numpy_backend import StallingValue, Value
 
 trace_of(Value(np.ones(10**6)), StallingValue(np.zeros(3, np.int8))).save(sys.argv[1], overwrite=True)

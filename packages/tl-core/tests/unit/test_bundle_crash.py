@@ -159,9 +159,10 @@ def test_two_saves_into_one_bundle(tmp_path: Path) -> None:
 
 def test_a_bundle_that_appears_meanwhile_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "a.tlspec"
-    with pytest.raises(ArtifactError) as caught, stage.Stage(path, overwrite=True) as late:
+    with stage.Stage(path, overwrite=True) as late:
         trace_of(value(3)).save(path)
-        late.commit(b"{}")
+        with pytest.raises(ArtifactError) as caught:
+            late.commit(b"{}")
     assert caught.value.code == "bundle_exists"
     assert tl_core.load(path).ops[1].out == value(3)
     assert list(tmp_path.iterdir()) == [path]

@@ -204,7 +204,19 @@ def signed(bundle: Path, **changes: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["../a.json", "/etc/passwd", "..", ".", "", "sub/tables.json", "C:\\x", "tables.json\x00", "tables.json\n", ".part"]
+    "name",
+    [
+        "../a.json",
+        "/etc/passwd",
+        "..",
+        ".",
+        "",
+        "sub/tables.json",
+        "C:\\x",
+        "tables.json\x00",
+        "tables.json\n",
+        ".part",
+    ],
 )
 def test_names_cannot_leave_the_directory(name: str, bundle: Path) -> None:
     (bundle.parent / "a.json").write_bytes((bundle / "tables.json").read_bytes())

@@ -209,6 +209,31 @@ def test_the_set_of_selectors_is_closed(residual_trace):
         residual_trace.find(func("a") & Mine())
 
 
+@pytest.mark.parametrize(
+    ("given", "shown", "remedy"),
+    [
+        (
+            "relu",
+            "'relu' (str)",
+            "find(func('relu')) for a function, find(module('relu')) for a module, "
+            "find(label_contains('relu')) for a part of a label, trace['relu'] for a label",
+        ),
+        (
+            len,
+            "<built-in function len> (builtin_function_or_method)",
+            "find(where(lambda op: ...)) for a function of an op",
+        ),
+        (3, "3 (int)", 'find(func("relu") & in_module("layer1"))'),
+    ],
+)
+def test_find_takes_a_selector(residual_trace, given, shown, remedy):
+    with pytest.raises(ArgumentTypeError) as refused:
+        residual_trace.find(given)
+    assert refused.value.code == "selector_invalid"
+    assert refused.value.problem == f"find() takes a selector, and was given {shown}."
+    assert refused.value.remedy == remedy
+
+
 @pytest.mark.parametrize("answer", [1, 0, "yes", [], 1.0])
 def test_a_predicate_answers_with_a_bool(residual_trace, answer):
     with pytest.raises(ArgumentTypeError) as refused:
