@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
+from operator import add
 
 from tl_viz._layout.geometry import Direction, Geometry, Line, Rect, turn
 from tl_viz._layout.problem import Level, Margins, Net, Placed, Slot
@@ -142,6 +144,7 @@ def _assemble(
     titles: dict[str, tuple[float, float]] = {}
     lines: list[Line] = []
     labels: list[tuple[int, float, float]] = []
+    shapes: dict[int, list[tuple[int, tuple[float, ...], bool]]] = {}
     corner: list[tuple[float, float]] = [(0.0, 0.0)] * len(pieced.items)
     for index, item in enumerate(pieced.items):
         x, y = corner[index]
@@ -158,9 +161,13 @@ def _assemble(
         for child, (left, top) in zip(pieced.children[index], solved.corners, strict=True):
             corner[child] = (x + left, y + top)
         edges = edges_of[index]
-        for path in solved.paths:
-            points = tuple([(px + x, py + y) for px, py in path.points])
-            lines.append(Line(edges[path.net], points, path.arrow))
+        flat = shapes.get(id(solved))
+        if flat is None:
+            flat = shapes[id(solved)] = [
+                (path.net, tuple(chain.from_iterable(path.points)), path.arrow) for path in solved.paths
+            ]
+        move = (x, y) * max([len(coords) // 2 for _, coords, _ in flat], default=0)
+        lines += [Line(edges[net], tuple(map(add, coords, move)), arrow) for net, coords, arrow in flat]
         labels += [(edges[net], px + x, py + y) for net, px, py in solved.labels]
     root = rects[pieced.items[0].key]
     return Geometry(root.width, root.height, rects, titles, tuple(lines), tuple(labels))

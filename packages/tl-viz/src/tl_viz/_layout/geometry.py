@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Direction = Literal["topdown", "bottomup", "leftright", "rightleft"]
 """Which way the tensors flow."""
@@ -25,9 +28,15 @@ class Line:
 
     edge: int
     """Number of the edge in the scene."""
-    points: tuple[tuple[float, float], ...]
+    coords: tuple[float, ...]
+    """x and y of its points in turn: one flat tuple, because a large picture has very many of them."""
     arrow: bool
     """Whether an arrowhead belongs at the last point."""
+
+    @property
+    def points(self) -> tuple[tuple[float, float], ...]:
+        """The points, from the source to the target."""
+        return tuple(zip(self.coords[::2], self.coords[1::2], strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,12 @@ class Geometry:
     """Edge, and the left middle of the text beside it."""
 
 
+def _turned(lines: tuple[Line, ...], place: Callable[[float, float], tuple[float, float]]) -> tuple[Line, ...]:
+    return tuple(
+        Line(line.edge, tuple([value for x, y in line.points for value in place(x, y)]), line.arrow) for line in lines
+    )
+
+
 def turn(geometry: Geometry, direction: Direction) -> Geometry:
     """Return a picture that was laid out from top to bottom in another direction."""
     if direction == "topdown":
@@ -56,9 +71,7 @@ def turn(geometry: Geometry, direction: Direction) -> Geometry:
             height,
             {key: Rect(r.x, height - r.y - r.height, r.width, r.height) for key, r in geometry.rects.items()},
             geometry.titles,
-            tuple(
-                Line(line.edge, tuple((x, height - y) for x, y in line.points), line.arrow) for line in geometry.lines
-            ),
+            _turned(geometry.lines, lambda x, y: (x, height - y)),
             tuple((edge, x, height - y) for edge, x, y in geometry.labels),
         )
     flip = direction == "rightleft"
@@ -70,13 +83,6 @@ def turn(geometry: Geometry, direction: Direction) -> Geometry:
             for key, r in geometry.rects.items()
         },
         geometry.titles,
-        tuple(
-            Line(
-                line.edge,
-                tuple((height - y if flip else y, x) for x, y in line.points),
-                line.arrow,
-            )
-            for line in geometry.lines
-        ),
+        _turned(geometry.lines, lambda x, y: (height - y if flip else y, x)),
         tuple((edge, height - y if flip else y, x) for edge, x, y in geometry.labels),
     )

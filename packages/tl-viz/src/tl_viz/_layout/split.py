@@ -11,6 +11,11 @@ Pieces = dict[int, tuple[tuple[int, int], dict[tuple[int, int], None]]]
 """Edge -> where it starts in a level and where it ends, as (child, port)."""
 
 
+NO_PORTS: dict[int, int] = {}
+NO_PIECES: Pieces = {}
+NO_CHILDREN: list[int] = []
+
+
 @dataclass(slots=True)
 class Pieced:
     """A scene as arrays. Item 0 is the root; parents come before their children."""
@@ -21,9 +26,25 @@ class Pieced:
     """Place of an item among its siblings."""
     children: list[list[int]]
     nets: list[Pieces]
+    """Box -> its pieces; nodes share an empty dictionary here and below."""
     ins: list[dict[int, int]]
-    """Item -> edge -> number of the input port."""
+    """Box -> edge -> number of the input port."""
     outs: list[dict[int, int]]
+    leaving: list[int]
+    """Node -> how many edges begin there."""
+
+    def in_port(self, item: int, edge: int) -> int:
+        """Return the number of the port by which an edge enters an item; nodes need none."""
+        ports = self.ins[item]
+        return 0 if ports is NO_PORTS else ports.setdefault(edge, len(ports))
+
+    def out_port(self, item: int, edge: int) -> int:
+        """Return the number of the port by which an edge leaves an item."""
+        ports = self.outs[item]
+        if ports is NO_PORTS:
+            self.leaving[item] += 1
+            return self.leaving[item] - 1
+        return ports.setdefault(edge, len(ports))
 
 
 def split_edges(scene: Scene) -> Pieced:
@@ -36,47 +57,37 @@ def split_edges(scene: Scene) -> Pieced:
 
 
 def _flatten(scene: Scene) -> Pieced:
-    items: list[Node | Box] = [scene.root]
-    parent, place = [-1], [0]
-    children: list[list[int]] = [[]]
+    pieced = Pieced([scene.root], [-1], [0], [], [], [], [], [])
+    items, parent, place = pieced.items, pieced.parent, pieced.place
     index = 0
     while index < len(items):
         item = items[index]
         if isinstance(item, Box):
-            for position, child in enumerate(item.children):
-                children[index].append(len(items))
-                items.append(child)
-                parent.append(index)
-                place.append(position)
-                children.append([])
+            first = len(items)
+            count = len(item.children)
+            items.extend(item.children)
+            parent.extend([index] * count)
+            place.extend(range(count))
+            pieced.children.append(list(range(first, first + count)))
+            pieced.nets.append({})
+            pieced.ins.append({})
+            pieced.outs.append({})
+        else:
+            pieced.children.append(NO_CHILDREN)
+            pieced.nets.append(NO_PIECES)
+            pieced.ins.append(NO_PORTS)
+            pieced.outs.append(NO_PORTS)
         index += 1
-    total = len(items)
-    return Pieced(
-        items,
-        parent,
-        place,
-        children,
-        [{} for _ in range(total)],
-        [{} for _ in range(total)],
-        [{} for _ in range(total)],
-    )
+    pieced.leaving.extend([0] * len(items))
+    return pieced
 
 
 def _split_edge(pieced: Pieced, edge: int, source: int, targets: list[int]) -> None:
-    parent, place, nets, ins, outs = (
-        pieced.parent,
-        pieced.place,
-        pieced.nets,
-        pieced.ins,
-        pieced.outs,
-    )
+    parent, place, nets = pieced.parent, pieced.place, pieced.nets
     home = parent[source]
     if all([parent[target] == home for target in targets]):
-        ends: dict[tuple[int, int], None] = {}
-        for target in targets:
-            port = ins[target].setdefault(edge, len(ins[target]))
-            ends[place[target], port] = None
-        nets[home][edge] = ((place[source], outs[source].setdefault(edge, len(outs[source]))), ends)
+        ends = {(place[target], pieced.in_port(target, edge)): None for target in targets}
+        nets[home][edge] = ((place[source], pieced.out_port(source, edge)), ends)
         return
     above: dict[int, int] = {}
     item = source
@@ -86,38 +97,29 @@ def _split_edge(pieced: Pieced, edge: int, source: int, targets: list[int]) -> N
     for target in targets:
         item = target
         level = parent[item]
-        fresh = True
-        while level not in above:
+        known = False
+        while level not in above and not known:
             known = edge in nets[level]
             if not known:
-                port = ins[level].setdefault(edge, len(ins[level]))
-                nets[level][edge] = ((OUTSIDE, port), {})
-            end = (place[item], ins[item].setdefault(edge, len(ins[item])))
-            nets[level][edge][1][end] = None
-            if known:
-                fresh = False
-                break
+                nets[level][edge] = ((OUTSIDE, pieced.in_port(level, edge)), {})
+            nets[level][edge][1][place[item], pieced.in_port(item, edge)] = None
             item, level = level, parent[level]
-        if not fresh:
+        if known:
             continue
         _leave_source(pieced, edge, source, level)
         inner = above[level]
         if edge not in nets[level]:
-            port = outs[inner].setdefault(edge, len(outs[inner]))
-            nets[level][edge] = ((place[inner], port), {})
-        end = (place[item], ins[item].setdefault(edge, len(ins[item])))
-        nets[level][edge][1][end] = None
+            nets[level][edge] = ((place[inner], pieced.out_port(inner, edge)), {})
+        nets[level][edge][1][place[item], pieced.in_port(item, edge)] = None
 
 
 def _leave_source(pieced: Pieced, edge: int, source: int, level: int) -> None:
     """Lead the edge from its source through every frame below `level`."""
-    parent, place, nets, outs = pieced.parent, pieced.place, pieced.nets, pieced.outs
+    parent, place, nets = pieced.parent, pieced.place, pieced.nets
     item = source
     while parent[item] != level:
         frame = parent[item]
         if edge not in nets[frame]:
-            port = outs[item].setdefault(edge, len(outs[item]))
-            nets[frame][edge] = ((place[item], port), {})
-        end = (OUTSIDE, outs[frame].setdefault(edge, len(outs[frame])))
-        nets[frame][edge][1][end] = None
+            nets[frame][edge] = ((place[item], pieced.out_port(item, edge)), {})
+        nets[frame][edge][1][OUTSIDE, pieced.out_port(frame, edge)] = None
         item = frame
