@@ -351,6 +351,20 @@ def reflected_matmul(call: CallShapes) -> OpCost:
     return products(prod(call.out) * call.shape(1, "other")[-1])
 
 
+@formula("grouped_mm", "scaled_grouped_mm")
+def grouped_matmul(call: CallShapes) -> OpCost:
+    """Each row meets the matrix of its group: as matmul; groups of the summed dimension share its multiply-adds."""
+    first, second = call.shape(0, "self"), call.shape(1, "mat2")
+    results = call.out[-2:] if len(first) == len(second) == 2 else call.out
+    return products(prod(results) * first[-1])
+
+
+@formula("scaled_mm")
+def scaled_matmul(call: CallShapes) -> OpCost:
+    """As matmul; the scales are not counted."""
+    return products(prod(call.out) * call.shape(0, "self")[-1])
+
+
 @formula("matrix_power", "linalg_matrix_power")
 def matrix_power(call: CallShapes) -> OpCost:
     """Repeated squaring: `floor(log2 n) + (ones in n) - 1` products of n^3 multiply-adds; none for the powers 0 and 1."""
@@ -683,6 +697,12 @@ def normalize(call: CallShapes) -> OpCost:
     return single(3 * prod(shape) + _rows(shape, call.value(2, "dim", 1)))
 
 
+@formula("weight_norm", "weight_norm_interface")
+def weight_norm(call: CallShapes) -> OpCost:
+    """`v * (g / norm(v))`: Euclidean norms 2 N, a division for each slice, a product N."""
+    return single(3 * prod(call.shape(0, "v")) + prod(call.shape(1, "g")))
+
+
 @formula("renorm")
 def renorm(call: CallShapes) -> OpCost:
     """Euclidean norm 2 N, a comparison and a division for each slice, a product N."""
@@ -817,7 +837,7 @@ def lp_pool3d(call: CallShapes) -> OpCost:
 # --- Reductions, scans, order -----------------------------------------------------------------------------------
 
 
-@formula("sum", "prod", "amax", "amin", "argmax", "argmin", "all", "any", "sum_to_size")
+@formula("sum", "prod", "amax", "amin", "argmax", "argmin", "all", "any", "is_all_true", "is_any_true", "sum_to_size")
 def reduction(call: CallShapes) -> OpCost:
     """One operation less than there are elements for each result: N - R."""
     return single(prod(call.shape(0)) - prod(call.out))

@@ -42,6 +42,15 @@ MULTIPLY_ADDS = [
     ("chain ending in a vector", lambda: cost_of(torch.linalg.multi_dot, [r(2, 3), r(3, 5), r(5)]), 21, 0),
     ("tensordot, last and first", lambda: cost_of(torch.tensordot, r(2, 3, 4), r(3, 4, 5), 2), 120, 0),
     ("tensordot, named", lambda: cost_of(torch.tensordot, r(3, 2), r(3, 5), dims=([0], [0])), 30, 0),
+    # 6 rows of 8 in two groups, each by the (8, 16) matrix of its group
+    (
+        "grouped_mm",
+        lambda: cost_of(
+            torch._grouped_mm, r(6, 8).bfloat16(), r(2, 8, 16).bfloat16(), torch.tensor([2, 6], dtype=torch.int32)
+        ),
+        6 * 8 * 16,
+        0,
+    ),
     # 5 = 0b101: x2 = x x, x4 = x2 x2, x x4
     ("matrix_power", lambda: cost_of(torch.matrix_power, r(3, 3), 5), 81, 0),
     ("affine_grid", lambda: cost_of(F.affine_grid, r(2, 2, 3), [2, 1, 4, 5], align_corners=False), 2 * 20 * 6, 0),

@@ -45,6 +45,8 @@ CASES = [
     ("unique", lambda: cost_of(torch.Tensor.unique, i(9, (4, 2))), 24),
     ("msort", lambda: cost_of(torch.msort, r(4, 3)), 24),
     # norms
+    ("weight_norm", lambda: cost_of(torch._weight_norm, r(3, 4), r(3, 1), 0), 36 + 3),
+    ("_is_all_true", lambda: cost_of(torch._is_all_true, r(3, 4) > 0), 11),
     ("renorm", lambda: cost_of(torch.renorm, r(3, 4), 2, 0, 1.0), 36 + 6),
     ("native_batch_norm", lambda: cost_of(
         torch.native_batch_norm, r(2, 4, 5), r(4), r(4), torch.zeros(4), torch.ones(4), True, 0.1, 1e-5
