@@ -121,7 +121,7 @@ def test_printing_and_copying_are_no_ops() -> None:
 
 
 def test_custom_op_is_one_op_with_its_own_name() -> None:
-    @torch.library.custom_op("tl_tests::halve_twice", mutates_args=())
+    @torch.library.custom_op("tl_tests::halve_twice", mutates_args=(), schema="(Tensor x) -> Tensor")
     def halve_twice(x: Tensor) -> Tensor:
         return x / 2 / 2
 
@@ -133,7 +133,7 @@ def test_custom_op_is_one_op_with_its_own_name() -> None:
 
 
 def test_custom_op_that_writes_its_argument() -> None:
-    @torch.library.custom_op("tl_tests::clear_first", mutates_args=("x",))
+    @torch.library.custom_op("tl_tests::clear_first", mutates_args=("x",), schema="(Tensor(a!) x) -> ()")
     def clear_first(x: Tensor) -> None:
         x[0].zero_()
 

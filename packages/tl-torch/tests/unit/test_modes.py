@@ -7,6 +7,7 @@ from graphs import edges, named, run
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
+import pytest
 import tl_torch as tl
 
 X = torch.randn(2, 4)
@@ -91,6 +92,7 @@ def test_autocast() -> None:
     assert edges(trace)["relu.1"] == ["linear.1"]
 
 
+@pytest.mark.filterwarnings("ignore:`torch.cpu.amp.autocast:FutureWarning")  # torch 2.4 about itself
 def test_checkpointed_block() -> None:
     class Model(nn.Module):
         def __init__(self) -> None:
