@@ -77,7 +77,7 @@ def unknown(reason: str) -> OpCost:
     "split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit", "unbind", "narrow", "select", "slice", "diagonal",
     "as_strided", "unfold", "detach", "data", "set_data", "alias", "atleast_1d", "atleast_2d", "atleast_3d", "unsafe_chunk",
     "unsafe_split", "unsafe_split_with_sizes", "values", "indices", "set", "requires_grad", "resolve_conj",
-    "resolve_neg", "positive", "pos", "swap_tensors", "resize", "resize_as", "sum_to_size_view", "unsafe_view",
+    "resolve_neg", "positive", "pos", "swap_tensors", "resize", "resize_as", "unsafe_view",
     "reshape_alias", "linalg_diagonal", "lift_fresh", "slice_inverse", "meshgrid", "as_subclass", "grad",
     # Copies and casts.
     "clone", "contiguous", "copy", "to", "to_copy", "type", "type_as", "float", "double", "half", "bfloat16", "int",
@@ -90,11 +90,11 @@ def unknown(reason: str) -> OpCost:
     # Joining, repeating, padding, reordering.
     "cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack", "row_stack", "column_stack", "block_diag",
     "repeat", "repeat_interleave", "tile", "pad", "constant_pad_nd", "reflection_pad1d", "reflection_pad2d",
-    "reflection_pad3d", "replication_pad1d", "replication_pad2d", "replication_pad3d", "circular_pad", "flip", "fliplr",
+    "reflection_pad3d", "replication_pad1d", "replication_pad2d", "replication_pad3d", "flip", "fliplr",
     "flipud", "roll", "rot90", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle",
     "im2col", "cartesian_prod", "combinations", "diag", "diag_embed", "diagflat", "tril", "triu", "fft_fftshift",
     "fft_ifftshift", "fftshift", "ifftshift", "slice_scatter", "select_scatter", "diagonal_scatter",
-    "as_strided_scatter", "fill_diagonal", "vander_copy", "unpack_dual", "rnn_pack", "pack_padded_sequence",
+    "as_strided_scatter", "fill_diagonal", "unpack_dual", "pack_padded_sequence",
     "pad_packed_sequence", "max_unpool1d", "max_unpool2d", "max_unpool3d", "lu_unpack", "pad_sequence",
     # Indexing: a read, a write or a choice, and the look-up of rows.
     "getitem", "setitem", "index", "index_select", "index_fill", "index_copy", "gather", "scatter", "take",
@@ -108,7 +108,9 @@ def unknown(reason: str) -> OpCost:
     "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "uniform",
     "exponential", "random", "bernoulli", "multinomial", "poisson", "binomial", "cauchy", "geometric", "log_normal",
     "standard_gamma", "sample_dirichlet", "fft_fftfreq", "fft_rfftfreq", "bartlett_window", "blackman_window",
-    "hamming_window", "hann_window", "kaiser_window", "complex_copy",
+    "hamming_window", "hann_window", "kaiser_window",
+    # Names of dimensions.
+    "rename", "refine_names", "align_to", "align_as", "align_tensors", "update_names",
 )  # fmt: skip
 def movement(call: CallShapes) -> OpCost:
     """Nothing is computed: 0."""

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from recorded_call import CostMode
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
 from tl_torch._contraction import einsum_work
 
@@ -99,8 +99,13 @@ FUNCTIONS: dict[str, Callable[[], object]] = {
 }
 
 
+KNOWS_ATTENTION = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu in flop_registry
+
+
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions(name: str) -> None:
+    if "attention" in name and not KNOWS_ATTENTION:
+        pytest.skip("this torch's counter does not know the attention kernel of CPUs")
     expected = counted(FUNCTIONS[name])
     assert expected > 0
     assert modelled(FUNCTIONS[name]) == (expected, [])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from graphs import edges, named, run
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-import pytest
 import tl_torch as tl
 
 X = torch.randn(2, 4)

@@ -73,6 +73,33 @@ def test_reference_written_after_the_trace_refuses() -> None:
         _ = named(trace)["mul.1"].out
 
 
+@pytest.mark.parametrize(
+    "write", [lambda y: y.data.add_(1), lambda y: y.data[:1].zero_(), lambda y: y.detach().add_(1)]
+)
+def test_reference_written_through_data_refuses(write: object) -> None:
+    def forward(x: Tensor) -> Tensor:
+        y = x * 2
+        write(y)
+        return y + 0
+
+    trace = kept_by(forward, "reference")
+    with pytest.raises(tl_core.MutatedReferenceError):
+        _ = named(trace)["mul.1"].out
+
+
+def test_reference_written_in_inference_mode_refuses() -> None:
+    def forward(x: Tensor) -> Tensor:
+        y = x * 2
+        y.add_(1)
+        return y + 0
+
+    with torch.inference_mode():
+        trace = kept_by(forward, "reference")
+    with pytest.raises(tl_core.MutatedReferenceError):
+        _ = named(trace)["mul.1"].out
+    assert named(trace)["add_.1"].out.tolist() == [1, 3, 5, 7]
+
+
 def test_metadata_of_a_written_reference_stays_readable() -> None:
     trace = kept_by(lambda x: (x * 2).add_(1), "reference")
     op = named(trace)["mul.1"]
