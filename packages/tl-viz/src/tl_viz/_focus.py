@@ -35,7 +35,7 @@ def focus(network: Network, module: str, class_name: str) -> Network:
         *((op, "op") for op in inside),
         *((op, "output") for op in leaving),
     ]
-    return _take(network, order, inner, f"{class_name} {module}")
+    return _take(network, order, inner, (f"{class_name} {module}", module.rpartition(":")[0] or module))
 
 
 def _calls_inside(network: Network, module: str) -> dict[int, int]:
@@ -60,8 +60,9 @@ def _readers(network: Network, op: int) -> list[int]:
     return [reader for reader, parents in enumerate(network.parents) if op in parents]
 
 
-def _take(network: Network, order: list[tuple[int, OpRole]], inner: dict[int, int], name: str) -> Network:
+def _take(network: Network, order: list[tuple[int, OpRole]], inner: dict[int, int], title: tuple[str, str]) -> Network:
     """Return the network of the given ops; stubs for what enters and leaves count as no ops."""
+    name, base = title
     new_calls: list[Call] = []
     number: dict[int, int] = {}
     for index, parent in inner.items():
@@ -85,6 +86,7 @@ def _take(network: Network, order: list[tuple[int, OpRole]], inner: dict[int, in
     return replace(
         network,
         name=name,
+        base=base,
         labels=[
             marks.get(role if cut else "", "") + network.labels[op] for (op, role), cut in zip(order, stub, strict=True)
         ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from itertools import chain
 from typing import TYPE_CHECKING, TypeGuard, cast
 
 from tl_viz._layout import Direction, Geometry, Line, Rect
@@ -94,7 +95,7 @@ def _lines(
         ends = names[int(str(one["tail"]))], names[int(str(one["head"]))]
         edge = number[(*ends, "constraint" in one)]
         points = [(x, height - y) for x, y in _spline(str(one["pos"]))]
-        lines.append(Line(edge, tuple(points), True))
+        lines.append(Line(edge, tuple(chain.from_iterable(points)), True))
         if "lp" in one:
             x, y = _numbers(one["lp"])
             labels.append((edge, x, height - y))

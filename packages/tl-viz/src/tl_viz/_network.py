@@ -34,6 +34,8 @@ class Network:
 
     name: str
     """Class of the traced model."""
+    base: str = ""
+    """Address of the module that all of it ran in; names are given relative to it."""
     labels: Sequence[str]
     """Unique label of each op."""
     functions: Sequence[str]

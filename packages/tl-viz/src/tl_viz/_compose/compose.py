@@ -54,7 +54,7 @@ def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) ->
     root = plan.tree.root
     children: list[Node | Box] = []
     for child in root.children:
-        children += _item(work, child, "", 1)
+        children += _item(work, child, plan.tree.network.base, 1)
     trail = follow(plan, work.keys)
     faint = {number for number, key in enumerate(trail.keys) if key in work.faint}
     edges = draw_edges(plan, trail, faint)

@@ -1,8 +1,8 @@
 """The planner: which modules of a network are drawn open, closed, or folded."""
 
+from tl_viz._plan.branch import Branch as Branch
+from tl_viz._plan.branch import Tree as Tree
 from tl_viz._plan.plan import Collapse as Collapse
 from tl_viz._plan.plan import Plan as Plan
 from tl_viz._plan.plan import make_plan as make_plan
 from tl_viz._plan.slider import schedule as schedule
-from tl_viz._plan.tree import Branch as Branch
-from tl_viz._plan.tree import Tree as Tree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tl_viz._plan.tree import Branch, Tree
+    from tl_viz._plan.branch import Branch, Tree
     from tl_viz._plan.worth import Worth
 
 FEWEST, MOST = 12, 40

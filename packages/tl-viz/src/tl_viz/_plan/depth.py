@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tl_viz._plan.tree import Tree
+    from tl_viz._plan.branch import Tree
 
 
 def shut_below(tree: Tree, depth: int) -> None:

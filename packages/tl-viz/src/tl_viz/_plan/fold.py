@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tl_viz._plan.tree import Branch, Tree
+from tl_viz._plan.branch import Branch, Tree
 
 LONGEST_PERIOD = 8
 

@@ -11,11 +11,12 @@ from tl_viz._plan.fold import fold
 from tl_viz._plan.segment import cut_wide_levels
 from tl_viz._plan.sign import sign
 from tl_viz._plan.slider import at_level
-from tl_viz._plan.tree import Branch, Tree, build_tree
+from tl_viz._plan.tree import build_tree
 from tl_viz._plan.worth import weigh
 
 if TYPE_CHECKING:
     from tl_viz._network import Network
+    from tl_viz._plan.branch import Branch, Tree
 
 Collapse = Literal["auto", "none", "max"] | float
 """How much is closed."""

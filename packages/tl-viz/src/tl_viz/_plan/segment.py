@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from math import ceil
 
-from tl_viz._plan.tree import Branch, Tree
+from tl_viz._plan.branch import Branch, Tree
 
 WIDEST = 24
 """A level with more items than this is cut."""

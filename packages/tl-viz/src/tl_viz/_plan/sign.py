@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tl_viz._plan.tree import GROWING, Branch, Tree
+from tl_viz._plan.branch import GROWING, Branch, Tree
 
 
 def sign(tree: Tree) -> None:

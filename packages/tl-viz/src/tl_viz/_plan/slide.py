@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from tl_viz._plan.worth import SAME_BRANCH
 
 if TYPE_CHECKING:
-    from tl_viz._plan.tree import Branch, Tree
+    from tl_viz._plan.branch import Branch, Tree
     from tl_viz._plan.worth import Worth
 
 WRAPPER = 0.6

@@ -14,11 +14,12 @@ from tl_viz._plan.fold import fold
 from tl_viz._plan.segment import cut_wide_levels
 from tl_viz._plan.sign import sign
 from tl_viz._plan.slide import Step, slide
-from tl_viz._plan.tree import Tree, build_tree
+from tl_viz._plan.tree import build_tree
 from tl_viz._plan.worth import weigh
 
 if TYPE_CHECKING:
     from tl_viz._network import Network
+    from tl_viz._plan.branch import Tree
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from math import log2
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tl_viz._plan.tree import Branch, Tree
+    from tl_viz._plan.branch import Branch, Tree
 
 VIEWS = frozenset(
     [
@@ -100,10 +100,10 @@ def weigh(tree: Tree) -> Worth:
         content = contents.get(number)
         if content is None:
             content = contents[number] = _content(tree, branch, contents, form, leaf)
-        whole = sum([leaf[kind] * (1 + log2(count)) for kind, count in content.items()])
+        whole = sum(leaf[kind] * (1 + log2(count)) for kind, count in content.items())
         whole = max([whole, *[amount[id(child)] for child in branch.children if child.children]])
         amount[id(branch)] = whole * (1 + REPEATED * log2(branch.copies))
-        own_ops[id(branch)] = sum([leaf[child.loose] for child in branch.children if not child.children])
+        own_ops[id(branch)] = sum(leaf[child.loose] for child in branch.children if not child.children)
     total = amount[id(tree.root)] or 1.0
     factor = _factors(tree, amount, own_ops)
     close: dict[int, float] = {}

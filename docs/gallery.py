@@ -1,0 +1,170 @@
+"""Draws the gallery: twelve networks as `draw()` shows them by default, into `docs/gallery/`, with a page beside them.
+
+Run `python docs/gallery.py` in an environment with the `networks` group; `python docs/gallery.py unet moe` draws only those.
+No weights are loaded: sizes are small, structures are those of the libraries.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import timm
+import torch
+import torchvision
+import transformers
+from torch import nn
+
+import tl_torch as tl
+
+FOLDER = Path(__file__).with_name("gallery")
+
+
+class DoubleConv(nn.Module):
+    """Two convolutions with their norms."""
+
+    def __init__(self, width_in: int, width_out: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(width_in, width_out, 3, padding=1)
+        self.norm1 = nn.BatchNorm2d(width_out)
+        self.conv2 = nn.Conv2d(width_out, width_out, 3, padding=1)
+        self.norm2 = nn.BatchNorm2d(width_out)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = torch.relu(self.norm1(self.conv1(x)))
+        return torch.relu(self.norm2(self.conv2(x)))
+
+
+class UNet(nn.Module):
+    """Four steps down, four up, with a skip between equal sizes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        widths = [16, 32, 64, 128]
+        self.down = nn.ModuleList(DoubleConv(a, b) for a, b in zip([3, *widths], widths, strict=False))
+        self.pool = nn.MaxPool2d(2)
+        self.middle = DoubleConv(128, 256)
+        self.up = nn.ModuleList(nn.ConvTranspose2d(2 * width, width, 2, 2) for width in reversed(widths))
+        self.join = nn.ModuleList(DoubleConv(2 * width, width) for width in reversed(widths))
+        self.head = nn.Conv2d(16, 2, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        skips = []
+        for block in self.down:
+            x = block(x)
+            skips.append(x)
+            x = self.pool(x)
+        x = self.middle(x)
+        for up, join, skip in zip(self.up, self.join, reversed(skips), strict=True):
+            x = join(torch.cat([skip, up(x)], 1))
+        return self.head(x)
+
+
+class Tagger(nn.Module):
+    """Embedding, LSTM of two layers, classifier on the last step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(100, 32)
+        self.lstm = nn.LSTM(32, 64, 2, batch_first=True)
+        self.head = nn.Linear(64, 5)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        states, _ = self.lstm(self.embed(tokens))
+        return self.head(states[:, -1])
+
+
+class GruLoop(nn.Module):
+    """A GRU cell in a Python loop over the steps of its input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = nn.GRUCell(8, 16)
+        self.head = nn.Linear(16, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = x.new_zeros(x.shape[0], 16)
+        for step in range(x.shape[1]):
+            h = self.cell(x[:, step], h)
+        return self.head(h)
+
+
+def _tokens(length: int, vocabulary: int) -> torch.Tensor:
+    return torch.randint(0, vocabulary, (1, length))
+
+
+def _gpt2(layers: int, *, cache: bool) -> tuple[nn.Module, torch.Tensor]:
+    config = transformers.GPT2Config(
+        n_layer=layers, n_embd=96, n_head=4, vocab_size=1000, bos_token_id=0, eos_token_id=0, use_cache=cache
+    )
+    return transformers.GPT2LMHeadModel(config), _tokens(16, 1000)
+
+
+def _moe() -> tuple[nn.Module, torch.Tensor]:
+    config = transformers.MixtralConfig(
+        vocab_size=500, hidden_size=64, intermediate_size=96, num_hidden_layers=4, num_attention_heads=4,
+        num_key_value_heads=2, num_local_experts=8, use_cache=False,
+    )  # fmt: skip
+    return transformers.MixtralForCausalLM(config), _tokens(12, 500)
+
+
+def _mamba() -> tuple[nn.Module, torch.Tensor]:
+    config = transformers.MambaConfig(
+        vocab_size=500, hidden_size=64, state_size=8, num_hidden_layers=6, use_cache=False
+    )
+    return transformers.MambaForCausalLM(config), _tokens(12, 500)
+
+
+NETWORKS = {
+    "resnet50": ("ResNet-50", lambda: (torchvision.models.resnet50(), torch.randn(1, 3, 64, 64))),
+    "densenet121": ("DenseNet-121", lambda: (torchvision.models.densenet121(), torch.randn(1, 3, 64, 64))),
+    "gpt2-12": ("GPT-2, 12 layers", lambda: _gpt2(12, cache=False)),
+    "gpt2-48": ("GPT-2, 48 layers", lambda: _gpt2(48, cache=False)),
+    "gpt2-12-cache": ("GPT-2, 12 layers, with its key-value cache", lambda: _gpt2(12, cache=True)),
+    "vit": ("ViT", lambda: (timm.create_model("vit_tiny_patch16_224"), torch.randn(1, 3, 224, 224))),
+    "swin": ("Swin", lambda: (torchvision.models.swin_t(), torch.randn(1, 3, 64, 64))),
+    "unet": ("U-Net", lambda: (UNet(), torch.randn(1, 3, 64, 64))),
+    "lstm": ("LSTM", lambda: (Tagger(), _tokens(20, 100))),
+    "gru-500": ("GRU loop of 500 steps", lambda: (GruLoop(), torch.randn(2, 500, 8))),
+    "moe": ("Mixture of experts (Mixtral)", _moe),
+    "mamba": ("Mamba", _mamba),
+}
+"""Name of the file -> what it shows, and a function that makes the model and its input."""
+
+
+def trace(name: str) -> tl.Trace:
+    """Return the trace of a network of the gallery."""
+    torch.manual_seed(0)
+    model, inputs = NETWORKS[name][1]()
+    return tl.trace(model.eval(), inputs, save="none")
+
+
+def main(names: list[str]) -> None:
+    """Draw the named networks, or all, and write the page when all were drawn."""
+    FOLDER.mkdir(exist_ok=True)
+    page = [
+        "# Gallery\n",
+        "What `trace.draw()` shows by default. Made by `python docs/gallery.py`; the networks have small sizes and random",
+        "weights. Tinted boxes hold parameters; a purple stack stands for equal neighbours: `×12` with weights of their own,",
+        "`≈×6` equal up to sizes, `↻500` one module called 500 times. Orange lines lead to the next round of a loop.\n",
+    ]
+    for name in names or NETWORKS:
+        recorded = trace(name)
+        start = time.perf_counter()
+        drawing = recorded.draw()
+        drawing.save(FOLDER / f"{name}.svg")
+        took = time.perf_counter() - start
+        plan = drawing.collapse_plan
+        print(f"{name}: {plan.total:,} ops in {plan.items} items, {took:.3f} s")
+        page += [
+            f"## {NETWORKS[name][0]}\n",
+            f"{plan.total:,} ops in {plan.items} items.\n",
+            f"![{NETWORKS[name][0]}](gallery/{name}.svg)\n",
+        ]
+    if not names:
+        FOLDER.with_suffix(".md").write_text("\n".join(page), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,126 @@
+"""Gathers what belongs together before anything is planned: what no output needs, constants, and twins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tl_viz._plan.branch import Branch, leaves
+
+if TYPE_CHECKING:
+    from tl_viz._network import Network
+
+
+def gather(network: Network, root: Branch) -> None:
+    """Put dead ends and constants into branches of their own, and twins beside each other."""
+    _bundle(network, root)
+    _gather_constants(network, root)
+    _gather_twins(network, root)
+
+
+def _bundle(network: Network, root: Branch) -> None:
+    """Put what no output needs into one branch for each module."""
+    alive = _needed(network)
+    if all(alive):
+        return
+    order: list[Branch] = [root]
+    for branch in order:
+        order.extend(child for child in branch.children if child.kind == "module")
+    dead: set[int] = set()
+    for branch in reversed(order):
+        gone = [child for child in branch.children if (child.kind == "op" and not alive[child.op]) or id(child) in dead]
+        if len(gone) == len(branch.children) and branch is not root:
+            dead.add(id(branch))
+        elif len(gone) > 1:
+            # At the place of the last of them, so that everything they read stands before them.
+            at = branch.children.index(gone[-1]) - len(gone) + 1
+            apart = {id(child) for child in gone}
+            rest = [child for child in branch.children if id(child) not in apart]
+            rest.insert(at, Branch("bundle", children=gone))
+            branch.children = rest
+
+
+def _needed(network: Network) -> list[bool]:
+    """Return for each op whether an output, or something that must stay visible, can be reached from it."""
+    alive = [role == "output" or op in network.pinned for op, role in enumerate(network.roles)]
+    if not any(role == "output" for role in network.roles):
+        return [True] * len(alive)
+    waiting = [op for op, needed in enumerate(alive) if needed]
+    while waiting:
+        op = waiting.pop()
+        for parent in (*network.parents[op], *network.back.get(op, ())):
+            if not alive[parent]:
+                alive[parent] = True
+                waiting.append(parent)
+    return alive
+
+
+def _gather_twins(network: Network, root: Branch) -> None:
+    """Move leaves that read the same tensors and are read by the same siblings beside each other."""
+    readers: list[list[int]] = [[] for _ in range(len(network))]
+    for op, parents in enumerate(network.parents):
+        for parent in parents:
+            readers[parent].append(op)
+    waiting = [root]
+    while waiting:
+        branch = waiting.pop()
+        waiting.extend(child for child in branch.children if child.children)
+        groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+        for index, child in enumerate(branch.children):
+            if child.kind == "op" and network.parents[child.op]:
+                key = (network.functions[child.op], network.parents[child.op])
+                groups.setdefault(key, []).append(index)
+        for members in groups.values():
+            if len(members) > 2 and members[-1] - members[0] >= len(members):
+                _gather(branch, members, readers)
+
+
+def _gather(branch: Branch, members: list[int], readers: list[list[int]]) -> None:
+    owner: dict[int, int] = {}
+    for index, child in enumerate(branch.children):
+        for leaf in leaves(child):
+            owner[leaf.op] = index
+    groups: dict[tuple[int, ...], list[Branch]] = {}
+    for index in members:
+        child = branch.children[index]
+        key = tuple(sorted({owner.get(reader, -1) for reader in readers[child.op]}))
+        groups.setdefault(key, []).append(child)
+    for twins in groups.values():
+        if len(twins) > 2:
+            apart = {id(child) for child in twins}
+            at = branch.children.index(twins[0])
+            rest = [child for child in branch.children if id(child) not in apart]
+            rest[at:at] = twins
+            branch.children = rest
+
+
+def _gather_constants(network: Network, root: Branch) -> None:
+    """Put neighbouring ops that depend on no input and read no parameter into one segment."""
+    fixed: list[bool] = []
+    for op, parents in enumerate(network.parents):
+        own = network.roles[op] == "op" and not network.learned[op] and op not in network.pinned
+        fixed.append(own and op not in network.back and all(fixed[parent] for parent in parents))
+    if not any(fixed):
+        return
+    waiting = [root]
+    while waiting:
+        branch = waiting.pop()
+        if branch.kind == "bundle":
+            continue
+        branch.children = _with_segments(branch.children, fixed, whole=branch is not root)
+        waiting.extend([child for child in branch.children if child.children and child.kind != "segment"])
+
+
+def _with_segments(children: list[Branch], fixed: list[bool], *, whole: bool) -> list[Branch]:
+    if whole and all(child.kind == "op" and fixed[child.op] for child in children):
+        return children  # the module is the frame around them already
+    result: list[Branch] = []
+    run: list[Branch] = []
+    for child in [*children, None]:
+        if child is not None and child.kind == "op" and child.call < 0 and fixed[child.op]:
+            run.append(child)
+            continue
+        result += [Branch("segment", children=run)] if len(run) > 1 else run
+        run = []
+        if child is not None:
+            result.append(child)
+    return result

@@ -1,0 +1,183 @@
+"""The options of `draw`, and what it refuses."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+
+import pytest
+from nets import recurrent, transformer
+from quality import all_faults
+from recorder import Recorder
+
+import tl_core
+import tl_viz
+from tl_core import ArgumentTypeError, ConfigurationError, LookupFailedError, TorchLensWarning, func
+
+
+@pytest.fixture(scope="module")
+def trace():
+    return transformer(3)
+
+
+def texts(drawing):
+    return [row.text for node in drawing.scene.nodes() for row in node.rows]
+
+
+REFUSED = [
+    ({"collapse": "everything"}, ConfigurationError, "collapse_mode_invalid", "there are 'auto', 'none', 'max'"),
+    ({"collapse": 1.5}, ConfigurationError, "collapse_level_invalid", "a number from 0 (nothing closed) to 1"),
+    ({"collapse": True}, ConfigurationError, "collapse_level_invalid", "collapse=True"),
+    ({"view": "flat"}, ConfigurationError, "view_invalid", "there are 'rolled', 'unrolled'"),
+    ({"layout": "neato"}, ConfigurationError, "layout_invalid", "there are 'auto', 'rank', 'dot'"),
+    ({"direction": "TB"}, ConfigurationError, "direction_invalid", "'topdown', 'bottomup'"),
+    ({"depth": 0}, ConfigurationError, "depth_invalid", "a whole number from 1"),
+    ({"theme": "pink"}, ConfigurationError, "theme_invalid", "'light', 'dark', 'paper'"),
+    ({"intervention_mode": "hook"}, ConfigurationError, "intervention_mode_invalid", "'node_mark', 'as_node'"),
+    ({"code_panel": "all"}, ConfigurationError, "code_panel_invalid", "'forward', 'class', 'init+forward'"),
+    ({"show_orphans": 1}, ArgumentTypeError, "option_type", "show_orphans=1"),
+    ({"fold_repeats": "yes"}, ArgumentTypeError, "option_type", "fold_repeats='yes'"),
+    ({"label": 3}, ArgumentTypeError, "option_type", "sequence of names"),
+    ({"label": ("name", "colour")}, ConfigurationError, "field_unknown", "no attribute 'colour'"),
+    ({"highlight": "relu"}, ArgumentTypeError, "option_type", "must be a selector"),
+    ({"color_by": "label"}, ConfigurationError, "measure_invalid", "is no number"),
+]
+
+
+@pytest.mark.parametrize(("options", "error", "code", "words"), REFUSED, ids=lambda value: str(value)[:40])
+def test_a_bad_option_is_refused_with_its_choices(trace, options, error, code, words):
+    with pytest.raises(error) as caught:
+        trace.draw(**options)
+    assert caught.value.code == code
+    assert words in str(caught.value)
+    assert caught.value.remedy
+
+
+def test_only_traces_are_drawn():
+    with pytest.raises(ArgumentTypeError, match="was given int, which is no trace"):
+        tl_viz.draw(3)
+
+
+def test_unknown_modules_are_refused(trace):
+    with pytest.raises(LookupFailedError):
+        trace.draw(module="no.such.module")
+
+
+def test_there_are_at_most_twenty_options():
+    parameters = inspect.signature(tl_viz.draw).parameters
+    assert len(parameters) - 1 <= 20
+    documented = inspect.getdoc(tl_viz.draw) or ""
+    assert [name for name in parameters if f"    {name}: " not in documented] == []
+
+
+def test_drawing_neither_warns_nor_writes(trace, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawing = trace.draw()
+    assert drawing._repr_svg_() == drawing.svg
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_repr_says_how_much_it_shows(trace):
+    assert repr(trace.draw()).startswith("<Drawing of Decoder: ")
+
+
+def test_module_draws_only_what_ran_inside(trace):
+    drawing = trace.draw(module="transformer.h.1.mlp", collapse="none")
+    assert texts(drawing)[::2] != []
+    roles = [(node.role, node.rows[0].text) for node in drawing.scene.nodes()]
+    assert [text for role, text in roles if role == "op"] == ["c_fc", "act", "c_proj"]
+    assert [text for role, text in roles if role == "input"] == ["from layernorm_4_30"]
+    assert [text for role, text in roles if role == "output"] == ["to outside: linear_8_33"]
+    assert drawing.collapse_plan.total == 3
+
+
+def test_a_container_that_is_never_called_can_be_drawn(trace):
+    drawing = trace.draw(module="transformer.h")
+    titles = [[part.text for part in box.title] for box in drawing.scene.boxes()]
+    assert ["h.0…2", "Block", "×3 own weights"] in titles
+
+
+def test_frames_can_be_left_out(trace):
+    drawing = trace.draw(collapse="none", show_containers=False)
+    assert list(drawing.scene.boxes()) == []
+    assert drawing.collapse_plan.items == len(trace)
+
+
+def test_labels_take_any_attribute(trace):
+    drawing = trace.draw(label=("name", "dtype", "cost.duration"))
+    assert "dtype: float32" in texts(drawing)
+    assert not any("params" in text for text in texts(drawing))
+
+
+def test_colour_and_size_follow_a_number(trace):
+    numbers = {op.label: float(op.index) for op in trace.ops}
+    plain = {node.key: node for node in trace.draw(collapse="none").scene.nodes()}
+    nodes = {node.key: node for node in trace.draw(collapse="none", color_by=numbers, size_by=numbers).scene.nodes()}
+    first, last = (trace.ops[0].layer_label, trace.ops[-1].layer_label)
+    assert nodes[first].tint == tl_viz.LIGHT.scale[0]
+    assert nodes[last].tint == tl_viz.LIGHT.scale[1]
+    assert nodes[first].width == plain[first].width
+    assert nodes[last].width == pytest.approx(2 * plain[last].width, abs=0.2)
+    by_function = trace.draw(collapse="none", color_by=lambda op: op.index).scene.nodes()
+    assert [node.tint for node in by_function] == [node.tint for node in nodes.values()]
+
+
+def test_highlight_outlines_what_the_selector_means(trace):
+    marked = [node for node in trace.draw(highlight=func("scaled_dot_product_attention")).scene.nodes() if node.marked]
+    assert len(marked) == 3
+    assert all(node.ops == 1 for node in marked)
+
+
+def test_buffers_are_drawn_on_request():
+    run = Recorder()
+    mean = run.buffer("norm.mean")
+    trace = run.done(run.op("batch_norm", run.input(), mean))
+    without, with_buffers = trace.draw(), trace.draw(show_buffers=True)
+    assert "not drawn: 1 op (buffers and constants)" in without.notes
+    assert [node.role for node in with_buffers.scene.nodes()] == ["buffer", "input", "op", "output"]
+    assert without.collapse_plan.total == with_buffers.collapse_plan.total == 4
+
+
+def test_edits_are_marked_or_drawn_as_nodes():
+    run = Recorder()
+    x = run.op("relu", run.input(), edited=True)
+    trace = run.done(run.op("exp", x))
+    marked = [node.rows[0].text for node in trace.draw().scene.nodes() if node.marked]
+    assert marked == ["relu"]
+    drawing = trace.draw(intervention_mode="as_node")
+    roles = [node.role for node in drawing.scene.nodes()]
+    assert roles == ["input", "op", "hook", "op", "output"]
+    hook = next(node for node in drawing.scene.nodes() if node.role == "hook")
+    readers = next(edge.targets for edge in drawing.scene.edges if edge.source == hook.key)
+    assert readers == (trace.ops[2].layer_label,)
+    assert all_faults(drawing.scene, drawing.geometry) == []
+
+
+def test_rolled_and_unrolled_count_the_same_ops():
+    trace = recurrent(12)
+    for view in ("rolled", "unrolled"):
+        assert trace.draw(view=view).collapse_plan.total == len(trace)
+
+
+def test_themes_change_colours_only(trace):
+    light, dark = trace.draw(theme="light"), trace.draw(theme="dark")
+    assert light.geometry == dark.geometry
+    assert tl_viz.DARK.background in dark.svg
+    assert trace.draw(theme=tl_viz.PAPER).svg != light.svg
+
+
+def test_without_dot_our_engine_draws_and_says_so(trace, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.warns(TorchLensWarning, match="dot is not installed here") as caught:
+        drawing = trace.draw(layout="dot")
+    assert caught[0].message.code == "dot_layout_unavailable"
+    assert drawing.notes[-1] == "laid out without dot: dot is not installed here"
+    assert drawing.geometry == trace.draw().geometry
+
+
+def test_the_core_method_takes_the_same_options(trace):
+    assert trace.draw(collapse="max").svg == tl_viz.draw(trace, collapse="max").svg
+    assert isinstance(trace.draw(), tl_viz.Drawing)
+    assert tl_core.Trace.draw is not tl_viz.draw

@@ -1,0 +1,135 @@
+"""The targets for pictures, on the networks of the gallery."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from columns import DEFAULTS, load, names
+from quality import all_faults, overflowing_labels, same_names
+
+from tl_viz._draw import picture
+from tl_viz._plan import schedule
+from tl_viz._scene import Box, Node
+
+MODES = ["auto", "none", "max", 0.3, 0.6]
+SCREEN = 1000
+ITEMS = {
+    "resnet50": (20, 35),
+    "densenet121": (18, 30),
+    "gpt2-12": (14, 24),
+    "gpt2-48": (14, 24),
+    "gpt2-12-cache": (14, 24),
+    "vit": (12, 24),
+    "swin": (12, 40),
+    "unet": (8, 24),
+    "lstm": (5, 12),
+    "gru-500": (5, 8),
+    "moe": (12, 40),
+    "mamba": (12, 40),
+}
+
+
+def test_all_twelve_networks_are_here():
+    assert names() == sorted(ITEMS)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", ITEMS)
+def test_nothing_is_in_the_way_of_anything(name, mode):
+    network = load(name)
+    drawing = picture(network, replace(DEFAULTS, collapse=mode, fold_repeats=mode != "none"))
+    if drawing.collapse_plan.items < 700:  # comparing everything with everything takes its time
+        assert all_faults(drawing.scene, drawing.geometry) == []
+    assert overflowing_labels(drawing._display) == []
+    assert same_names(drawing.scene) == []
+    assert sum(node.ops for node in drawing.scene.nodes()) == network.total_ops
+
+
+@pytest.mark.parametrize("direction", ["bottomup", "leftright", "rightleft"])
+@pytest.mark.parametrize("name", ITEMS)
+def test_every_direction_is_as_good(name, direction):
+    drawing = picture(load(name), replace(DEFAULTS, direction=direction))
+    assert all_faults(drawing.scene, drawing.geometry) == []
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_the_picture_has_the_size_that_people_read(name):
+    drawing = picture(load(name), DEFAULTS)
+    low, high = ITEMS[name]
+    assert low <= drawing.collapse_plan.items <= high
+    assert drawing.height <= 3 * SCREEN
+    assert drawing.collapse_plan.planner == "exact"
+
+
+@pytest.mark.parametrize("name", [name for name in ITEMS if name not in {"lstm", "gru-500"}])
+def test_most_items_lie_between_input_and_output(name):
+    scene = picture(load(name), DEFAULTS).scene
+    nodes = {node.key: node for node in scene.nodes()}
+    down: dict[str, set[str]] = {key: set() for key in nodes}
+    up: dict[str, set[str]] = {key: set() for key in nodes}
+    for edge in scene.edges:
+        for target in edge.targets:
+            down[edge.source].add(target)
+            up[target].add(edge.source)
+    from_inputs = _reach(down, [key for key, node in nodes.items() if node.role == "input"])
+    to_outputs = _reach(up, [key for key, node in nodes.items() if node.role == "output"])
+    assert len(from_inputs & to_outputs) >= 0.8 * len(nodes)
+
+
+def _reach(near, start):
+    reached, waiting = set(start), list(start)
+    while waiting:
+        for other in near[waiting.pop()]:
+            if other not in reached:
+                reached.add(other)
+                waiting.append(other)
+    return reached
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_the_slider_has_many_steps(name):
+    network = load(name)
+    counts = schedule(network)
+    assert counts == sorted(counts, reverse=True)
+    if len(network) > 200:
+        assert len(counts) >= 8
+
+
+def test_forty_eight_layers_change_one_number():
+    few, many = (picture(load(f"gpt2-{layers}"), DEFAULTS).scene for layers in (12, 48))
+    assert _words(many.root, "48") == _words(few.root, "12")
+
+
+def _words(box, layers):
+    """Every text outside of totals, with the number of layers taken out."""
+    found = []
+    for child in box.children:
+        rows = child.rows if isinstance(child, Node) else child.title
+        found += [row.text.replace(f"×{layers}", "×N").replace(f"…{int(layers) - 1}", "…L") for row in rows]
+        if isinstance(child, Box):
+            found += _words(child, layers)
+    return found
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_other_names_give_the_same_plan(name):
+    network = load(name)
+    words = {
+        part: f"w{index}"
+        for index, part in enumerate(dict.fromkeys(part for call in network.calls for part in call.address.split(".")))
+        if not part.isdigit()
+    }
+    renamed = replace(
+        network,
+        labels=[f"op{op}" for op in range(len(network))],
+        calls=[
+            replace(call, address=".".join(words.get(part, part) for part in call.address.split(".")))
+            for call in network.calls
+        ],
+    )
+    before, after = picture(network, DEFAULTS).scene, picture(renamed, DEFAULTS).scene
+    assert [(node.role, node.ops, node.copies) for node in before.nodes()] == [
+        (node.role, node.ops, node.copies) for node in after.nodes()
+    ]
+    assert [box.copies for box in before.boxes()] == [box.copies for box in after.boxes()]
