@@ -15,6 +15,8 @@ def a_trace_is_a_trace(model: torch.nn.Module, x: torch.Tensor) -> None:
     assert_type(trace.ops["relu_1_2:1"], tl.Op)
     assert_type(trace.layers["relu_1_2"], tl.Layer)
     assert_type(trace.modules["layer1.0"], tl.Module)
+    assert_type(tl.load("a.tlspec", lazy=True), tl.Trace)
+    assert_type(tl.draw(trace), tl.Drawing)
     assert_type(trace.find(tl.func("relu")), tuple[tl.Op, ...])
 
 

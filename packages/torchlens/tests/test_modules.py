@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tl_core
-from torchlens import backends, errors, options
+import tl_torch
+from torchlens import backends, errors, options, validation
 
 
 def exported(base: type) -> set[str]:
@@ -15,7 +16,7 @@ def exported(base: type) -> set[str]:
 
 
 def test_errors_holds_every_error_and_warning() -> None:
-    assert set(errors.__all__) == exported(Exception)
+    assert set(errors.__all__) == exported(tl_core.TorchLensError) | exported(tl_core.TorchLensWarning)
 
 
 def test_options_holds_every_options_record() -> None:
@@ -24,5 +25,6 @@ def test_options_holds_every_options_record() -> None:
 
 
 def test_each_module_exports_what_it_names() -> None:
-    for module in (backends, errors, options):
-        assert [name for name in module.__all__ if getattr(module, name) is not getattr(tl_core, name)] == []
+    homes = {backends: tl_core, errors: tl_core, options: tl_core, validation: tl_torch}
+    for module, home in homes.items():
+        assert [name for name in module.__all__ if getattr(module, name) is not getattr(home, name)] == []

@@ -8,9 +8,10 @@ from importlib import import_module as _import_module
 from importlib.util import find_spec as _find_spec
 
 _HOME = {
-    # recording and loading
+    # recording, checking, loading
     "trace": "tl_torch",
     "load": "tl_core",
+    "validate": "tl_torch",
     # what a run gives back
     "Trace": "tl_core",
     "Op": "tl_core",
@@ -40,6 +41,7 @@ _HOME = {
     "backends": "torchlens.backends",
     "errors": "torchlens.errors",
     "options": "torchlens.options",
+    "validation": "torchlens.validation",
 }
 """Where each public name lives: the package that exports it, or the module of `torchlens` that it is."""
 

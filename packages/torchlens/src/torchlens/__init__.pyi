@@ -19,8 +19,10 @@ from tl_core import load as load
 from tl_core import module as module
 from tl_core import where as where
 from tl_torch import trace as trace
+from tl_torch import validate as validate
 from tl_viz import Drawing as Drawing
 from tl_viz import draw as draw
 from torchlens import backends as backends
 from torchlens import errors as errors
 from torchlens import options as options
+from torchlens import validation as validation
