@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from tl_viz._display import Bar, Display, Words
 from tl_viz._layout import Geometry, Rect
 from tl_viz._scene import Box, Node, Scene, walk
@@ -56,7 +58,7 @@ def lines_through_nodes(scene: Scene, geometry: Geometry) -> list[str]:
     return [
         f"edge {line.edge} runs through {key}"
         for line in geometry.lines
-        for start, end in zip(line.points, line.points[1:], strict=False)
+        for start, end in pairwise(line.points)
         for key, rect in nodes
         if _overlap(_between(start, end), rect)
     ]
@@ -77,7 +79,7 @@ def lines_through_titles(scene: Scene, geometry: Geometry) -> list[str]:
         faults += [
             f"edge {line.edge} runs through the title of {box.key}"
             for line in geometry.lines
-            for start, end in zip(line.points, line.points[1:], strict=False)
+            for start, end in pairwise(line.points)
             if _overlap(_between(start, end), title)
         ]
     return faults
@@ -180,7 +182,7 @@ def _touch(one: tuple[tuple[float, float], ...], other: tuple[tuple[float, float
 
 
 def _on(point: tuple[float, float], line: tuple[tuple[float, float], ...]) -> bool:
-    for start, end in zip(line, line[1:], strict=False):
+    for start, end in pairwise(line):
         piece = _between(start, end)
         if (
             piece.x - SLACK <= point[0] <= piece.x + piece.width + SLACK

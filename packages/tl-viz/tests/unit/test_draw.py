@@ -88,8 +88,8 @@ def test_module_draws_only_what_ran_inside(trace):
     assert texts(drawing)[::2] != []
     roles = [(node.role, node.rows[0].text) for node in drawing.scene.nodes()]
     assert [text for role, text in roles if role == "op"] == ["c_fc", "act", "c_proj"]
-    assert [text for role, text in roles if role == "input"] == ["from layernorm_4_30"]
-    assert [text for role, text in roles if role == "output"] == ["to outside: linear_8_33"]
+    assert [text for role, text in roles if role == "input"] == ["from layernorm_4_46"]
+    assert [text for role, text in roles if role == "output"] == ["to outside: linear_8_49"]
     assert drawing.collapse_plan.total == 3
 
 

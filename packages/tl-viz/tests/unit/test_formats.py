@@ -19,10 +19,18 @@ needs = {
     name: pytest.mark.skipif(shutil.which(name) is None, reason=f"{name} is not installed")
     for name in ("dot", "pdftoppm", "chromium")
 }
-CHROMIUM = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --virtual-time-budget=2000 --dump-dom"
-).split()
+CHROMIUM = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--virtual-time-budget=2000",
+    "--dump-dom",
+]
 
 
 @pytest.fixture(scope="module")

@@ -62,14 +62,14 @@ def at_level(network: Network, level: float, *, fold_repeats: bool, depth: int |
     fewest = last.steps[-1].items if last.steps else last.items
     target = float(len(network)) ** (1 - level) * fewest**level + 1e-9
     for part in found:
-        opened = set(part.opened)
         if part.items <= target:
-            return part.tree, opened
+            return part.tree, set(part.opened)
+        opened = set(part.opened)
         for step in part.steps:
             opened -= set(step.closed)
             if step.items <= target:
                 return part.tree, opened
-    return last.tree, opened
+    return last.tree, set(last.opened).difference(*[step.closed for step in last.steps])
 
 
 def schedule(network: Network, *, fold_repeats: bool = True) -> list[int]:
