@@ -9,10 +9,12 @@ from tl_core import Buffer as Buffer
 from tl_core import Bytes as Bytes
 from tl_core import CaptureError as CaptureError
 from tl_core import CaptureOptions as CaptureOptions
+from tl_core import Comparison as Comparison
 from tl_core import ConfigurationError as ConfigurationError
 from tl_core import DistributedCaptureUnsupportedError as DistributedCaptureUnsupportedError
 from tl_core import DivergenceError as DivergenceError
 from tl_core import Duration as Duration
+from tl_core import FindNanResult as FindNanResult
 from tl_core import Flops as Flops
 from tl_core import Layer as Layer
 from tl_core import LookupFailedError as LookupFailedError
@@ -33,6 +35,8 @@ from tl_core import Trace as Trace
 from tl_core import UnsupportedTensorVariantError as UnsupportedTensorVariantError
 from tl_core import ValidationFailure as ValidationFailure
 from tl_core import ValidationStatus as ValidationStatus
+from tl_core import compare as compare
+from tl_core import dead_neurons as dead_neurons
 from tl_core import func as func
 from tl_core import in_module as in_module
 from tl_core import label as label
@@ -42,6 +46,9 @@ from tl_core import load as load
 from tl_core import module as module
 from tl_core import where as where
 from tl_torch._backend import TorchBackend as TorchBackend
+from tl_torch._debug import find_nan as find_nan
+from tl_torch._input_shape import InferInputShapeResult as InferInputShapeResult
+from tl_torch._input_shape import infer_input_shape as infer_input_shape
 from tl_torch._trace import trace as trace
 from tl_torch._validation import validate as validate
 from tl_torch._validation import validation as validation
@@ -68,6 +75,14 @@ __all__ = [
     "where",
     # bundles
     "load",
+    # health
+    "compare",
+    "Comparison",
+    "find_nan",
+    "FindNanResult",
+    "dead_neurons",
+    "infer_input_shape",
+    "InferInputShapeResult",
     # validation
     "validate",
     "validation",

@@ -143,7 +143,6 @@ class ArgumentReader:
             return self._note(self.source("buffer", cast("OpRecord", record).address, tensor, memory, parents))
         if not is_op:
             self.params.append(record.index)
-        # The value is kept even if no payload is: its memory is shared with the argument until somebody writes.
         value = self._keeper.keep(tensor, memory) if self._policy.mode == "all" else None
         read = AliasRead(record, writers, value)
         self.aliases.append(AliasedArgument(entry, read, region, len(self.parents)))

@@ -18,7 +18,7 @@ from tl_core import CallRecord, CaptureError, ModuleCallRecord, OpRecord, SavePo
 from tl_torch._arguments import AliasedArgument, ArgumentReader
 from tl_torch._composite import Opener
 from tl_torch._frames import FrameWalker
-from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, describe
+from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, info_of
 from tl_torch._ledger import NO_STORAGE, Entry, Ledger, Memory
 from tl_torch._module_calls import ModuleCalls, method_codes
 from tl_torch._snapshot import Keeper
@@ -35,6 +35,8 @@ from tl_torch._torch_private import (
 from tl_torch._write_log import Versions, WriteLog
 
 _TENSOR = torch.Tensor
+_IN_PLACE = frozenset({"first", "none"})
+"""Write rules of functions that write the tensor they return."""
 
 
 @final
@@ -70,7 +72,7 @@ class Recorder(TorchFunctionMode):
     ) -> Any:
         info = self._functions.get(func)
         if info is None:
-            info = self._functions[func] = describe(func)
+            info = self._functions[func] = info_of(func)
         role = info.role
         if role == "metadata" or current_functorch_level() is not None:
             return func(*args, **kwargs) if kwargs else func(*args)
@@ -98,7 +100,8 @@ class Recorder(TorchFunctionMode):
         template, named = reader.template(info, args, kwargs)
         # Taken along now: a function that calls back into torch has arguments of its own.
         parents, params, aliases = reader.parents, reader.params, reader.aliases
-        versions = self._writes.versions(args, kwargs) if info.write_rule == "moved" else None
+        log = self._writes
+        versions = log.versions(args, kwargs) if info.write_rule == "moved" else None
 
         start = perf_counter_ns()
         result = func(*args, **kwargs) if kwargs else func(*args)
@@ -110,11 +113,7 @@ class Recorder(TorchFunctionMode):
             outputs = _outputs(result, info, args, kwargs, versions)
             if not outputs:
                 return result
-        writes = (
-            info.write_rule != "none"
-            or self._writes.wrote(outputs[0], args, kwargs)
-            or (kwargs is not None and "out" in kwargs)
-        )
+        written = log.written(info, args, kwargs, versions, outputs[0])
         calls = self.calls
         frames = self.frames
         site = frames.walk(sys._getframe(2), calls.running, len(calls.running))
@@ -122,21 +121,22 @@ class Recorder(TorchFunctionMode):
             calls.attribute(frames.method_frames)
         call = self.builder.call(
             info.name, info.kernel, func, template, named, tuple(dict.fromkeys(params)) if params else (), site,
-            duration, writes and info.write_rule != "moved",
+            duration, bool(written) and info.write_rule in _IN_PLACE,
         )  # fmt: skip
         if info.meta is not None:
             call.meta = dict(info.meta)
         own = tuple(parents) if len(parents) < 2 or aliases else tuple(dict.fromkeys(parents))
-        self._record_outputs(call, outputs, own, aliases, info)
-        if writes:
-            self._writes.note(call, info, args, kwargs, versions, outputs)
+        first = self._record_outputs(call, outputs, own, aliases, info)
+        if written:
+            log.note(call, info, args, written, first)
         return result
 
     def _record_outputs(
         self, call: CallRecord, outputs: Sequence[torch.Tensor], own: tuple[int, ...], aliases: list[AliasedArgument],
         info: FunctionInfo,
-    ) -> None:  # fmt: skip
+    ) -> OpRecord:  # fmt: skip
         position = 0
+        made_before = len(self.builder.ops)
         for output in outputs:
             memory = self._memory(output)
             made = tuple(self._reader.parents_of(output, memory, info, own, aliases)) if aliases else own
@@ -151,6 +151,7 @@ class Recorder(TorchFunctionMode):
                 record.payload = self._keeper.keep(output, memory)
             self._known[id(output)] = Entry(weakref.ref(output), record, version_of(output), memory)
             position += 1
+        return self.builder.ops[made_before]
 
     def _memory(self, output: torch.Tensor) -> Memory | None:
         try:

@@ -25,9 +25,9 @@ class FrameWalker:
 
     __slots__ = ("_entry", "_methods", "_module_call", "_roles", "_sites", "_tails", "method_frames")
 
-    def __init__(self, entry: CodeType, module_call: CodeType, methods: frozenset[CodeType]) -> None:
+    def __init__(self, entry: CodeType, module_call: CodeType, methods: frozenset[int]) -> None:
         self._entry = entry
-        self._methods = {id(code) for code in methods}
+        self._methods = methods
         self.method_frames: list[FrameType] = []
         """Frames of module methods that the last walk met inside the innermost module call, innermost first."""
         self._module_call = module_call

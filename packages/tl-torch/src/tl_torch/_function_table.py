@@ -18,8 +18,9 @@ Role = Literal["metadata", "read", "expose", "composite", "rebind", "call"]
 """metadata: nothing to record; read: a value becomes Python; expose: memory becomes reachable from outside;
 composite: a Python function of torch whose body is opened; rebind: `tensor.data = other`; call: everything else."""
 
-WriteRule = Literal["none", "first", "moved"]
-"""none: only `out=` writes; first: writes its first argument; moved: whatever argument's version moved was written."""
+WriteRule = Literal["none", "first", "declared", "moved"]
+"""none: writes what it returns, if that existed before; first: writes its first argument; declared: writes what the
+table says; moved: whatever argument's version moved was written. `out=` is written under every rule."""
 
 
 Written = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
@@ -208,7 +209,7 @@ def describe(function: Callable[..., Any]) -> FunctionInfo:
     if _opens(function):
         return FunctionInfo(name, kernel, "composite", "first" if _is_inplace(name, function) else "none")
     if function in UNDECLARED_WRITERS:
-        info = FunctionInfo(name, kernel, "call", "moved")
+        info = FunctionInfo(name, kernel, "call", "declared")
         info.undeclared = UNDECLARED_WRITERS[function]
         return info
     foreach_write = kernel.startswith("_foreach_") or kernel.startswith("_fused_") or kernel.startswith("_amp_")
@@ -247,4 +248,16 @@ def _build_table() -> dict[Callable[..., Any], FunctionInfo]:
 
 
 FUNCTION_TABLE = _build_table()
-"""What is known beforehand; a run works on a copy, so that later additions cannot change it."""
+"""What is known so far; a run works on a copy, so that later additions cannot change it."""
+
+
+def info_of(function: Callable[..., Any]) -> FunctionInfo:
+    """Facts about a function, kept for the next run where it is one of torch's own."""
+    info = describe(function)
+    if isinstance(function, _OWN_KINDS) and str(getattr(function, "__module__", None) or "torch").startswith("torch"):
+        FUNCTION_TABLE[function] = info
+    return info
+
+
+_OWN_KINDS = (types.BuiltinFunctionType, types.FunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
+"""Kinds of functions that live as long as torch does, where torch defines them."""

@@ -18,42 +18,43 @@ if TYPE_CHECKING:
 _LOCALS_ARE_LIVE = sys.version_info >= (3, 13)
 
 
-_of_class: weakref.WeakKeyDictionary[type, tuple[frozenset[CodeType], frozenset[CodeType]]] = (
-    weakref.WeakKeyDictionary()
-)
+_of_class: weakref.WeakKeyDictionary[type, tuple[list[CodeType], list[CodeType]]] = weakref.WeakKeyDictionary()
+"""Code of all methods, and of the forward, of each class met so far."""
 
 
-def method_codes(kinds: Iterable[type]) -> tuple[frozenset[CodeType], dict[type, frozenset[CodeType]]]:
-    """Code of the methods that module classes define.
+def method_codes(kinds: Iterable[type]) -> tuple[frozenset[int], dict[type, frozenset[int]]]:
+    """Identities of the code of the methods that module classes define.
+
+    A code object is known by its `id`: its hash goes through everything that it holds.
 
     Returns:
         All of them, and by class those that make up its `forward` (decorators included).
     """
-    every: set[CodeType] = set()
-    forwards: dict[type, frozenset[CodeType]] = {}
+    every: set[int] = set()
+    forwards: dict[type, frozenset[int]] = {}
     for kind in kinds:
         known = _of_class.get(kind)
         if known is None:
-            known = _of_class[kind] = (_methods(kind), frozenset(_codes(vars(kind).get("forward", kind.forward))))
-        every |= known[0]
-        forwards[kind] = known[1]
+            known = _of_class[kind] = (_methods(kind), _codes(vars(kind).get("forward", kind.forward)))
+        every.update(map(id, known[0]))
+        forwards[kind] = frozenset(map(id, known[1]))
     return frozenset(every), forwards
 
 
-def _methods(kind: type) -> frozenset[CodeType]:
-    codes: set[CodeType] = set()
+def _methods(kind: type) -> list[CodeType]:
+    codes: dict[int, CodeType] = {}
     for base in kind.__mro__:
         if base is nn.Module or base is object:
             continue
         for value in vars(base).values():
             if isinstance(value, FunctionType):
-                codes.update(_codes(value))
-    return frozenset(codes)
+                codes.update((id(code), code) for code in _codes(value))
+    return list(codes.values())
 
 
 def _codes(function: Any) -> list[CodeType]:
     codes: list[CodeType] = []
-    while isinstance(function, FunctionType) and function.__code__ not in codes:
+    while isinstance(function, FunctionType) and all(function.__code__ is not code for code in codes):
         codes.append(function.__code__)
         function = vars(function).get("__wrapped__")
     return codes
@@ -65,7 +66,7 @@ class ModuleCalls:
 
     __slots__ = ("_forwards", "_recorder", "_types", "direct", "running")
 
-    def __init__(self, recorder: Recorder, forwards: dict[type, frozenset[CodeType]]) -> None:
+    def __init__(self, recorder: Recorder, forwards: dict[type, frozenset[int]]) -> None:
         self._recorder = recorder
         self._forwards = forwards
         self.running: list[ModuleCallRecord] = []
@@ -78,29 +79,27 @@ class ModuleCalls:
     ) -> Any:
         """Run a module call and note what went in and what came out."""
         recorder = self._recorder
-        builder = recorder.builder
-        recorder.frames.walk(sys._getframe(2), self.running, len(self.running))
-        self.attribute(recorder.frames.method_frames)
-        call = builder.enter(self._record_of(module))
-        return self._run(call, type(module), original, (module, *args), kwargs)
+        caller = sys._getframe(3).f_code  # beyond the two functions that every module call goes through
+        if self.direct or not self._types or id(caller) not in self._forwards.get(self._types[-1], ()):
+            recorder.frames.walk(sys._getframe(2), self.running, len(self.running))
+            self.attribute(recorder.frames.method_frames)
+        call = recorder.builder.enter(self._record_of(module))
+        given = args[0] if len(args) == 1 and not kwargs else (args, kwargs)
+        return self._run(call, type(module), given, original, (module, *args), kwargs)
 
     def method_call(
         self, function: Callable[..., Any], model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
         """Run a method of the root model in place of a call of the model."""
         call = self._recorder.builder.enter(self._record_of(model), function.__name__)
-        return self._run(call, type(model), function, args, kwargs)
+        return self._run(call, type(model), (args, kwargs), function, args, kwargs)
 
     def _run(
-        self,
-        call: ModuleCallRecord,
-        kind: type,
-        function: Callable[..., Any],
-        args: Sequence[Any],
+        self, call: ModuleCallRecord, kind: type, given: object, function: Callable[..., Any], args: Sequence[Any],
         kwargs: Mapping[str, Any],
-    ) -> Any:
+    ) -> Any:  # fmt: skip
         recorder = self._recorder
-        call.inputs = recorder.ops_in((args, kwargs) if kwargs else args)
+        call.inputs = recorder.ops_in(given)
         outer, self.direct = self.direct, []
         self.running.append(call)
         self._types.append(kind)
@@ -130,9 +129,10 @@ class ModuleCalls:
         """
         if frames and self._types:
             own = self._forwards.get(self._types[-1], frozenset())
-            met: set[CodeType] = set()
-            while frames and frames[-1].f_code in own and frames[-1].f_code not in met:
-                met.add(frames.pop().f_code)
+            met: set[int] = set()
+            while frames and (key := id(frames[-1].f_code)) in own and key not in met:
+                met.add(key)
+                frames.pop()
         if not frames and not self.direct:
             return
         builder = self._recorder.builder

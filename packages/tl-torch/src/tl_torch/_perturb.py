@@ -11,6 +11,21 @@ from tl_torch._replay_table import COMPARISONS, FINITENESS_TESTS
 
 _SEED = 0x7E57
 
+Way = Callable[[torch.Tensor], torch.Tensor]
+"""Makes another value of one."""
+
+
+def _not_a_number(value: torch.Tensor) -> torch.Tensor:
+    return torch.full_like(value, float("nan"))
+
+
+def _far_below(value: torch.Tensor) -> torch.Tensor:
+    return value.clamp(max=0) - (1 << 20)
+
+
+def _far_above(value: torch.Tensor) -> torch.Tensor:
+    return value.clamp(min=0) + (1 << 20)
+
 
 @final
 class Perturbations:
@@ -18,7 +33,7 @@ class Perturbations:
 
     def __init__(self) -> None:
         self._generators: dict[torch.device, torch.Generator] = {}
-        self._real: Sequence[Callable[[torch.Tensor], torch.Tensor]] = (
+        self._real: tuple[Way, ...] = (
             lambda v: v.mul(-0.7).add_(0.37),
             lambda v: v.add(self._normal(v)),
             lambda v: self._uniform(v, -3.0, 3.0),
@@ -28,7 +43,8 @@ class Perturbations:
             torch.ones_like,
             lambda v: v.mul(v.numel() + 1.5),
         )
-        self._whole: Sequence[Callable[[torch.Tensor], torch.Tensor]] = (
+        self._equated = (*self._real, _not_a_number)
+        self._whole: tuple[Way, ...] = (
             lambda v: v.reshape(-1).flip(0).reshape(v.shape),
             self._within,
             lambda v: v + 1,
@@ -36,8 +52,8 @@ class Perturbations:
             torch.zeros_like,
             torch.ones_like,
         )
-        self._compared = (*self._whole, lambda v: v.clamp(max=0) - (1 << 20), lambda v: v.clamp(min=0) + (1 << 20))
-        self._logical: Sequence[Callable[[torch.Tensor], torch.Tensor]] = (
+        self._compared = (*self._whole, _far_below, _far_above)
+        self._logical: tuple[Way, ...] = (
             torch.logical_not,
             torch.ones_like,
             torch.zeros_like,
@@ -78,7 +94,9 @@ class Perturbations:
             if value.dtype.is_floating_point and value.dtype.itemsize == 1:
                 other = self._attempt(value.float(), attempt, function, others)
                 return None if other is None else other.to(value.dtype)
-            ways = self._real
+            ways = self._equated if function in {"eq", "ne"} else self._real
+            if attempt >= len(self._real) and attempt < len(ways):
+                return ways[attempt](value)
         else:
             ways = self._compared if function in COMPARISONS and value.dtype.itemsize > 2 else self._whole
             on_cpu = value.device.type == "cpu"
@@ -88,6 +106,17 @@ class Perturbations:
             return self._finite(ways[attempt](value))
         number = attempt - len(ways)
         return _borrowed(value, others[number]) if number < len(others) else None
+
+    def enlarged(self, value: torch.Tensor) -> torch.Tensor | None:
+        """The value twice as long in every dimension, its non-zero real elements scattered a little."""
+        value = value.detach()
+        if value.layout is not torch.strided or value.is_quantized:
+            return None
+        with torch.no_grad():
+            tiled = value.repeat([2] * value.dim())
+            if not tiled.is_floating_point() or tiled.dtype.itemsize == 1:
+                return tiled
+            return tiled.mul_(self._uniform(tiled, 0.7, 1.3))
 
     def _finite(self, value: torch.Tensor) -> torch.Tensor:
         if not (value.is_floating_point() or value.is_complex()) or bool(torch.isfinite(value.sum())):

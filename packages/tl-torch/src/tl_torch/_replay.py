@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
-from torch._ops import OpOverload, OpOverloadPacket
+from torch._ops import OpOverload, OpOverloadPacket  # noqa: PLC2701 - torch gives operators no public type
 
 from tl_core import CallRecord, Difference, Finiteness, OpRecord, ParamRecord, Replayed, UnreplayableError
 from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, describe
 from tl_torch._perturb import Perturbations
-from tl_torch._replay_table import INDEX_FIRST, INDEXING, OVERWRITING, SHAPE_ONLY_FIRST, SHAPE_ONLY_SECOND, UNINITIALISED
+from tl_torch._replay_table import (
+    INDEX_FIRST,
+    INDEXING,
+    OVERWRITING,
+    SHAPE_ONLY_FIRST,
+    SHAPE_ONLY_SECOND,
+    SHAPED_BY_ALL,
+    UNINITIALISED,
+)
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import version_of
 from tl_torch._values import contains, difference, finiteness, same
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
     from tl_core import Leaf
 
 _HALVES = frozenset({torch.float16, torch.bfloat16})
@@ -45,7 +54,11 @@ class TorchExaminer:
     # ---------------------------------------------------------------- replay
 
     def replay(
-        self, call: CallRecord, outputs: Sequence[OpRecord], args: Sequence[Any], kwargs: Mapping[str, Any],
+        self,
+        call: CallRecord,
+        outputs: Sequence[OpRecord],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
         variant: int = 0,
     ) -> Replayed:
         """Run a recorded call on tensors, in copies of what it writes."""
@@ -96,10 +109,16 @@ class TorchExaminer:
         """The value in another shape, then in another dtype."""
         tensor = cast("torch.Tensor", value).detach()
         if attempt == 0:
-            return torch.ones([max(1, 2 * size) for size in tensor.shape] or [2], dtype=tensor.dtype, device=tensor.device)
+            return torch.ones(
+                [max(1, 2 * size) for size in tensor.shape] or [2], dtype=tensor.dtype, device=tensor.device
+            )
         if attempt == 1:
             return tensor.to(torch.float64 if tensor.dtype is not torch.float64 else torch.float32)
         return None
+
+    def enlarged(self, value: object) -> object | None:
+        """The tensor twice as long in every dimension, its non-zero real elements scattered a little."""
+        return self._perturbations.enlarged(cast("torch.Tensor", value))
 
     def excuse(self, call: CallRecord, leaf: Leaf) -> str | None:
         """Why the call need not answer to a change of `leaf`."""
@@ -110,6 +129,8 @@ class TorchExaminer:
         if (first and call.name in SHAPE_ONLY_FIRST) or (
             call.name in SHAPE_ONLY_SECOND and (second or leaf in (call.kwargs or {}).values())
         ):
+            return "shape_only"
+        if call.name in SHAPED_BY_ALL or (call.name == "bernoulli" and (len(call.args) > 1 or call.kwargs)):
             return "shape_only"
         if first and call.name in OVERWRITING:
             return "overwritten"
@@ -157,7 +178,7 @@ def _isolated(
     def if_written(tensor: torch.Tensor) -> torch.Tensor:
         return copied(tensor) if declared is None or id(tensor) in written else tensor
 
-    if info.write_rule == "moved":
+    if info.write_rule == "moved" or declared is not None:
         return (
             [_mapped(value, if_written) for value in args],
             {name: _mapped(value, if_written) for name, value in kwargs.items()},
@@ -217,7 +238,7 @@ def _results(
         return found
     if info.write_rule == "first" and args:
         return [tensor for _, tensor in tensors_in(args[0])]
-    if info.write_rule == "moved":
+    if info.write_rule == "moved" or info.undeclared is not None:
         return [tensor for tensor in written if version_of(tensor) > 0]
     return [tensor for _, tensor in tensors_in(kwargs.get("out"))]
 

@@ -9,6 +9,9 @@ SHAPE_ONLY_FIRST = frozenset({
 SHAPE_ONLY_SECOND = frozenset({"expand_as", "view_as", "reshape_as", "type_as", "to", "resize_as_", "sum_to_size"})
 """Functions that take only shape, dtype and device from their second argument."""
 
+SHAPED_BY_ALL = frozenset({"broadcast_tensors", "meshgrid"})
+"""Functions each of whose outputs takes its values from one argument and its shape from all."""
+
 INDEXING = frozenset({
     "getitem", "setitem", "gather", "index_select", "embedding", "embedding_bag", "take", "take_along_dim", "scatter",
     "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy",

@@ -35,7 +35,7 @@ from tl_torch._preflight import (
     target_of,
 )
 from tl_torch._seams_table import install, remove
-from tl_torch._snapshot import Keeper, SaveMode
+from tl_torch._snapshot import Keeper, SaveMode, settle_allocator
 from tl_torch._structure import replaced, tensors_in
 
 _numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: itertools.count(1))
@@ -113,6 +113,7 @@ def trace(
     args, kwargs = arguments(inputs, input_kwargs)
     names = bind(target, args, kwargs)
     policy = save_policy(save, like)
+    settle_allocator()
     keeper = Keeper(save_mode, detach=options.detach_saved_activations, compact=policy.mode == "some")
     run = _Run(target, args, kwargs, names, policy, keeper, options, name)
     return run.trace()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, get_args
-
-import torch
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tl_core import CaptureOptions, ConfigurationError, GroundTruth, Trace, ValidationStatus, validate_trace
 from tl_torch._preflight import Target, arguments, bind, check_context, target_of
@@ -15,6 +12,11 @@ from tl_torch._trace import trace
 from tl_torch._validation_backward import backward_status
 from tl_torch._validation_forward import plain_forward
 from tl_torch._validation_state import ModelState, RandomState, fresh
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import torch
 
 ValidationScope = Literal["forward", "backward"]
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
 from torch import nn
 
 from tl_core import ModuleTruth
-from tl_torch._preflight import Target
 from tl_torch._seams_table import install, remove
 from tl_torch._structure import tensors_in
-from tl_torch._torch_private import lazy_clone
+from tl_torch._torch_private import lazy_clone, storage_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from tl_torch._preflight import Target
+
+
+def _named(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    yield from cast("Iterator[tuple[str, nn.Module]]", model.named_modules())
 
 
 @final
@@ -21,9 +28,9 @@ class BoundaryWatcher:
     """Notes what the caller of each module receives."""
 
     def __init__(self, model: nn.Module, given: Sequence[torch.Tensor]) -> None:
-        self._addresses = {id(module): name for name, module in model.named_modules()}
+        self._addresses: dict[int, str] = {id(module): name for name, module in _named(model)}
         held = [*model.parameters(), *model.buffers(), *given]
-        self._foreign = {tensor.untyped_storage()._cdata for tensor in held if tensor.layout is torch.strided}
+        self._foreign = {storage_key(tensor) for tensor in held if tensor.layout is torch.strided}
         self.modules: list[ModuleTruth] = []
 
     def module_call(
@@ -40,7 +47,7 @@ class BoundaryWatcher:
     def snapshot(self, tensor: torch.Tensor) -> torch.Tensor:
         """A copy that later writes do not reach; shares memory where the run made it."""
         tensor = tensor.detach()
-        if tensor.layout is not torch.strided or tensor.untyped_storage()._cdata in self._foreign:
+        if tensor.layout is not torch.strided or storage_key(tensor) in self._foreign:
             return tensor.clone()
         try:
             return lazy_clone(tensor)

@@ -65,7 +65,7 @@ def _refill(container: Any, content: Any) -> None:
     if isinstance(container, list):
         cast("list[Any]", container).extend(content)
     else:
-        container.update(content)
+        cast("Any", container).update(content)
 
 
 def _identical(container: Any, content: Any) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from tl_core import Difference, Finiteness, array_difference
 from tl_torch._torch_private import host_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MANY = 4096
 """Elements from which a comparison of bytes is quicker than torch's own."""

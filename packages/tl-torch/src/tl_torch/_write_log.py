@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast, final
+from typing import Any, final
 
 import torch
 
@@ -42,7 +42,27 @@ class WriteLog:
         """Version counters of every tensor among the arguments."""
         return [(tensor, version_of(tensor)) for _, tensor in tensors_in([args, kwargs])]
 
-    def wrote(self, output: torch.Tensor, args: Sequence[Any], kwargs: dict[str, Any] | None) -> bool:
+    def written(
+        self, info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None, versions: Versions | None,
+        output: torch.Tensor,
+    ) -> list[torch.Tensor]:  # fmt: skip
+        """The tensors that a call wrote; its first output is `output`."""
+        rule = info.write_rule
+        if rule == "none":
+            written = [output] if self._wrote(output, args, kwargs) else []
+        elif rule == "first":
+            first = args[0] if args else None
+            written = [first] if isinstance(first, torch.Tensor) else [tensor for _, tensor in tensors_in(first)]
+        elif info.undeclared is not None:
+            written = [tensor for tensor in info.undeclared(args, kwargs or {}) if tensor is not None]
+        else:
+            written = [tensor for tensor, version in versions or () if version_of(tensor) != version]
+        if kwargs and "out" in kwargs:
+            known = {id(tensor) for tensor in written}
+            written.extend(tensor for _, tensor in tensors_in(kwargs["out"]) if id(tensor) not in known)
+        return written
+
+    def _wrote(self, output: torch.Tensor, args: Sequence[Any], kwargs: dict[str, Any] | None) -> bool:
         """Whether a call returned a tensor that existed before and changed what it holds (`F.relu(x, inplace=True)`)."""
         entry = self._ledger.known.get(id(output))
         if entry is None or entry.reference() is not output:
@@ -53,31 +73,22 @@ class WriteLog:
         return version != entry.version and not entry.memory.has_seen(version)
 
     def note(
-        self, call: CallRecord, info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None,
-        versions: Versions | None, outputs: Sequence[torch.Tensor],
+        self, call: CallRecord, info: FunctionInfo, args: Sequence[Any], written: Sequence[torch.Tensor],
+        first: OpRecord,
     ) -> None:  # fmt: skip
-        """Note the writes of a call whose outputs are recorded."""
+        """Note the writes of a call whose outputs are recorded; the first of them is `first`."""
         if info.name in _REBINDING:
             self._rebound(info, args[0])
             return
-        if info.write_rule == "first":
-            written = [tensor for _, tensor in tensors_in(args[0])] if args else []
-        elif versions is not None:
-            written = _moved(versions, info, args, kwargs)
-        else:
-            written = [] if kwargs and "out" in kwargs else [outputs[0]]
-        if kwargs and "out" in kwargs:
-            written.extend(tensor for _, tensor in tensors_in(kwargs["out"]))
-        first = cast("OpRecord", self._ledger.known[id(outputs[0])].record)
         for tensor in written:
             entry = self._ledger.find(tensor)
             if entry is None:
                 continue
             own = entry.record
-            returned = isinstance(own, OpRecord) and own.call is call
+            returned = type(own) is OpRecord and own.call is call
             region = Region(_written_part(info, tensor, args))
             entry.memory.note(version_of(tensor))
-            entry.memory.add_write(Write(own if returned else first, region, not returned))  # pyright: ignore[reportArgumentType]
+            entry.memory.add_write(Write(own if returned else first, region, not returned))
 
     def _rebound(self, info: FunctionInfo, tensor: torch.Tensor) -> None:
         entry = self._ledger.find(tensor)
@@ -87,15 +98,6 @@ class WriteLog:
             held = self._sources.find_held(tensor)
             if held is not None and held.buffer is not None:
                 self.redirected.append(held.address)
-
-
-def _moved(
-    versions: Versions, info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
-) -> list[torch.Tensor]:
-    moved = {id(tensor): tensor for tensor, version in versions if version_of(tensor) != version}
-    if info.undeclared is not None:
-        moved.update((id(tensor), tensor) for tensor in info.undeclared(args, kwargs or {}) if tensor is not None)
-    return list(moved.values())
 
 
 def _written_part(info: FunctionInfo, tensor: torch.Tensor, args: Sequence[Any]) -> torch.Tensor:
