@@ -1,36 +1,61 @@
 """Records, graph, selectors, file format and backend contract of TorchLens."""
 
+from tl_core._accessor import Accessor as Accessor
 from tl_core._backend import Backend as Backend
 from tl_core._backend import HostArray as HostArray
 from tl_core._backend import MemoryKey as MemoryKey
 from tl_core._backend import OpCost as OpCost
 from tl_core._backend import backend as backend
 from tl_core._backend import backend_entry_points as backend_entry_points
+from tl_core._buffer import Buffer as Buffer
 from tl_core._builder import TraceBuilder as TraceBuilder
 from tl_core._bundle_template import EnumValue as EnumValue
 from tl_core._bundle_template import FrameworkValue as FrameworkValue
 from tl_core._bundle_template import StructValue as StructValue
-from tl_core._errors import TorchLensError as TorchLensError
-from tl_core._errors import ConfigurationError as ConfigurationError
+from tl_core._conditional import Conditional as Conditional
+from tl_core._context import OpContext as OpContext
+from tl_core._cost import FunctionCost as FunctionCost
+from tl_core._cost import TraceCost as TraceCost
+from tl_core._errors import AmbiguousOpLookupError as AmbiguousOpLookupError
 from tl_core._errors import ArgumentTypeError as ArgumentTypeError
+from tl_core._errors import ArtifactError as ArtifactError
+from tl_core._errors import BackendCapabilityConformanceError as BackendCapabilityConformanceError
+from tl_core._errors import BackendUnsupportedError as BackendUnsupportedError
 from tl_core._errors import CaptureError as CaptureError
-from tl_core._errors import ReentrantTraceError as ReentrantTraceError
-from tl_core._errors import UnsupportedTensorVariantError as UnsupportedTensorVariantError
+from tl_core._errors import ConfigurationError as ConfigurationError
 from tl_core._errors import DistributedCaptureUnsupportedError as DistributedCaptureUnsupportedError
 from tl_core._errors import DivergenceError as DivergenceError
 from tl_core._errors import LookupFailedError as LookupFailedError
-from tl_core._errors import AmbiguousOpLookupError as AmbiguousOpLookupError
-from tl_core._errors import PayloadUnavailableError as PayloadUnavailableError
-from tl_core._errors import MutatedReferenceError as MutatedReferenceError
-from tl_core._errors import ArtifactError as ArtifactError
-from tl_core._errors import BackendUnsupportedError as BackendUnsupportedError
-from tl_core._errors import BackendCapabilityConformanceError as BackendCapabilityConformanceError
 from tl_core._errors import MissingDependencyError as MissingDependencyError
-from tl_core._errors import TorchLensWarning as TorchLensWarning
+from tl_core._errors import MutatedReferenceError as MutatedReferenceError
+from tl_core._errors import PayloadUnavailableError as PayloadUnavailableError
+from tl_core._errors import ReentrantTraceError as ReentrantTraceError
 from tl_core._errors import ScalarEscapeWarning as ScalarEscapeWarning
+from tl_core._errors import TorchLensError as TorchLensError
+from tl_core._errors import TorchLensWarning as TorchLensWarning
+from tl_core._errors import UnsupportedTensorVariantError as UnsupportedTensorVariantError
+from tl_core._extension import extension as extension
+from tl_core._graph import Graph as Graph
+from tl_core._health_compare import Comparison as Comparison
+from tl_core._health_compare import OpPair as OpPair
+from tl_core._health_compare import compare as compare
+from tl_core._health_dead import DeadNeurons as DeadNeurons
+from tl_core._health_dead import DeadUnits as DeadUnits
+from tl_core._health_dead import dead_neurons as dead_neurons
+from tl_core._health_nan import FindNanResult as FindNanResult
+from tl_core._health_nan import find_nan as find_nan
+from tl_core._layer import Layer as Layer
 from tl_core._load import load as load
+from tl_core._module import Module as Module
+from tl_core._module import ModuleCall as ModuleCall
+from tl_core._op import Op as Op
 from tl_core._options import CaptureOptions as CaptureOptions
+from tl_core._param import Param as Param
 from tl_core._payload import DeferredPayload as DeferredPayload
+from tl_core._quantity import Bytes as Bytes
+from tl_core._quantity import Duration as Duration
+from tl_core._quantity import Flops as Flops
+from tl_core._quantity import Macs as Macs
 from tl_core._record import AliasRead as AliasRead
 from tl_core._record import BufferRecord as BufferRecord
 from tl_core._record import CallRecord as CallRecord
@@ -45,43 +70,6 @@ from tl_core._record import ParamRecord as ParamRecord
 from tl_core._record import ReadKind as ReadKind
 from tl_core._record import ReadRecord as ReadRecord
 from tl_core._record import Records as Records
-from tl_core._trace import Trace as Trace
-from tl_core._trace import TraceInfo as TraceInfo
-from tl_core._context import OpContext as OpContext
-from tl_core._save import SavePolicy as SavePolicy
-from tl_core._save import SaveOption as SaveOption
-from tl_core._save import save_policy as save_policy
-from tl_core._selector import Selector as Selector
-from tl_core._selector import func as func
-from tl_core._selector import in_module as in_module
-from tl_core._selector import label as label
-from tl_core._selector import label_contains as label_contains
-from tl_core._selector import module as module
-from tl_core._selector import where as where
-from tl_core._accessor import Accessor as Accessor
-from tl_core._buffer import Buffer as Buffer
-from tl_core._conditional import Conditional as Conditional
-from tl_core._extension import extension as extension
-from tl_core._graph import Graph as Graph
-from tl_core._layer import Layer as Layer
-from tl_core._module import Module as Module
-from tl_core._module import ModuleCall as ModuleCall
-from tl_core._op import Op as Op
-from tl_core._param import Param as Param
-from tl_core._source import Source as Source
-from tl_core._source import SourceLine as SourceLine
-from tl_core._source import Span as Span
-from tl_core._cost import FunctionCost as FunctionCost
-from tl_core._cost import TraceCost as TraceCost
-from tl_core._quantity import Bytes as Bytes
-from tl_core._quantity import Duration as Duration
-from tl_core._quantity import Flops as Flops
-from tl_core._quantity import Macs as Macs
-from tl_core._summary import Summary as Summary
-from tl_core._summary import SummaryOptions as SummaryOptions
-from tl_core._summary import summarize as summarize
-from tl_core._table import op_frame as op_frame
-from tl_core._table import op_table as op_table
 from tl_core._replay import Difference as Difference
 from tl_core._replay import ExaminableBackend as ExaminableBackend
 from tl_core._replay import Examiner as Examiner
@@ -90,10 +78,30 @@ from tl_core._replay import Leaf as Leaf
 from tl_core._replay import Replayed as Replayed
 from tl_core._replay import UnreplayableError as UnreplayableError
 from tl_core._replay_host import array_difference as array_difference
+from tl_core._save import SaveOption as SaveOption
+from tl_core._save import SavePolicy as SavePolicy
+from tl_core._save import save_policy as save_policy
+from tl_core._selector import Selector as Selector
+from tl_core._selector import func as func
+from tl_core._selector import in_module as in_module
+from tl_core._selector import label as label
+from tl_core._selector import label_contains as label_contains
+from tl_core._selector import module as module
+from tl_core._selector import where as where
+from tl_core._source import Source as Source
+from tl_core._source import SourceLine as SourceLine
+from tl_core._source import Span as Span
 from tl_core._status import Decision as Decision
 from tl_core._status import ValidationFailure as ValidationFailure
 from tl_core._status import ValidationStatus as ValidationStatus
 from tl_core._status import last_validation_failure as last_validation_failure
+from tl_core._summary import Summary as Summary
+from tl_core._summary import SummaryOptions as SummaryOptions
+from tl_core._summary import summarize as summarize
+from tl_core._table import op_frame as op_frame
+from tl_core._table import op_table as op_table
+from tl_core._trace import Trace as Trace
+from tl_core._trace import TraceInfo as TraceInfo
 from tl_core._validate import validate_trace as validate_trace
 from tl_core._validate_finding import GroundTruth as GroundTruth
 from tl_core._validate_finding import ModuleTruth as ModuleTruth
@@ -151,6 +159,15 @@ __all__ = [
     "EnumValue",
     "FrameworkValue",
     "StructValue",
+    # health of a run
+    "Comparison",
+    "DeadNeurons",
+    "DeadUnits",
+    "FindNanResult",
+    "OpPair",
+    "compare",
+    "dead_neurons",
+    "find_nan",
     # validation
     "Decision",
     "Difference",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, final
 
 from tl_core._record import AliasRead, OpRecord, ParamRecord
 from tl_core._replay import Arguments, UnreplayableError, leaves_of, plain_numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tl_core._record import CallRecord
     from tl_core._replay import Examiner, Leaf
 
@@ -61,10 +62,12 @@ def parents_of(leaf: Leaf) -> tuple[int, ...]:
 class Perturber:
     """Perturbs the calls of one trace and counts what they say."""
 
-    def __init__(self, examiner: Examiner, weights: bytearray) -> None:
+    def __init__(self, examiner: Examiner, weights: bytearray, constant: bytearray) -> None:
         self._examiner = examiner
         self._weights = weights
         """Per op index: 1 where the value comes from parameters and buffers alone."""
+        self._constant = constant
+        """Per op index: 1 where it comes from none of inputs, parameters and buffers."""
         self.answered = 0
         self.conditional: Counter[str] = Counter()
         """Edges that answered under a condition only."""
@@ -104,9 +107,7 @@ class Perturber:
         """Which outputs change with an argument; attempts end when all wanted ones have changed."""
         examiner = self._examiner
         value = base.arguments.value(leaf)
-        others: list[object] = [
-            base.arguments.value(other) for other in leaves_of(base.call) if id(other) != id(leaf)
-        ]
+        others: list[object] = [base.arguments.value(other) for other in leaves_of(base.call) if id(other) != id(leaf)]
         others += plain_numbers(base.call)
         answers: set[int] = set()
         pending = set(wanted)
@@ -145,9 +146,7 @@ class Perturber:
             if position >= len(again) or not examiner.same(before[position], again[position])
         }
 
-    def _judge(
-        self, base: Base, settled: set[tuple[int, int]], silent: dict[tuple[int, int], Leaf]
-    ) -> list[Silence]:
+    def _judge(self, base: Base, settled: set[tuple[int, int]], silent: dict[tuple[int, int], Leaf]) -> list[Silence]:
         """Excuse silent edges with a counted reason, or report them."""
         wrong: list[Silence] = []
         for (position, parent), leaf in silent.items():
@@ -177,46 +176,61 @@ class Perturber:
                     return None
                 if position in self._changed(base, {id(leaf): other}, base.values):
                     return "other_shape"
-        for name, wanted in (("other_indexed_values", excuse == "index"), ("other_weights", excuse != "index")):
-            replaced = self._replaced(base, leaf, name == "other_indexed_values") if wanted else {}
-            if replaced and self._answers_with(base, leaf, position, replaced):
-                return name
+        constant = all(self._constant[parent] for parent in parents_of(leaf))
+        name = "other_indexed_values" if excuse == "index" else "other_constants" if constant else "other_weights"
+        replaced = self._replaced(base, leaf, excuse == "index", constant)
+        if replaced and self._answers_with(base, leaf, position, replaced):
+            return name
         if examiner.perturbed(value, 1, base.call, ()) is not None and self._answers_larger(base, leaf, position):
             return "other_shape"
         return None
 
-    def _reason(
-        self, base: Base, position: int, parent: int, leaf: Leaf, settled: set[tuple[int, int]]
-    ) -> str | None:
+    def _reason(self, base: Base, position: int, parent: int, leaf: Leaf, settled: set[tuple[int, int]]) -> str | None:
         output = next(output for output in base.outputs if output.position == position)
         if 0 in output.shape or self._examiner.perturbed(base.arguments.value(leaf), 0, base.call, ()) is None:
             return "nothing_to_perturb"
         if any(edge != position and of == parent for edge, of in settled):
             return "answers_in_other_output"
         excuse = self._examiner.excuse(base.call, leaf)
-        return excuse if excuse not in {"shape_only", "index"} else None
+        return excuse if excuse != "index" else None
 
-    def _replaced(self, base: Base, leaf: Leaf, everything: bool) -> dict[int, object]:
-        """Other values for the weights among the arguments, or for all that is not `leaf`; empty ones filled."""
+    def _replaced(self, base: Base, leaf: Leaf, everything: bool, constant: bool) -> dict[int, object]:
+        """Other values for the weights among the arguments, or for all that is not `leaf`; empty ones filled.
+
+        Where `leaf` is `constant`, so is what it meets in a constant expression, and that is replaced too.
+        """
         replaced: dict[int, object] = {}
         for other in leaves_of(base.call):
             if other is leaf:
                 continue
             value = base.arguments.value(other)
             empty = 0 in self._examiner.describe(value)[0]
-            if everything or empty or self._is_weight(other):
-                changed = self._examiner.perturbed(value, 0 if empty else 1, base.call, ())
+            fixed = constant and all(self._constant[parent] for parent in parents_of(other))
+            if everything or empty or fixed or self._is_weight(other):
+                changed = self._another(value, base)
                 if changed is not None:
                     replaced[id(other)] = changed
         return replaced
 
+    def _another(self, value: object, base: Base) -> object | None:
+        """A value that differs from `value`, the noisy one where possible."""
+        for attempt in (1, 0, 2):
+            changed = self._examiner.perturbed(value, attempt, base.call, ())
+            if changed is not None and not self._examiner.same(value, changed):
+                return changed
+        return None
+
     def _answers_with(self, base: Base, leaf: Leaf, position: int, replaced: dict[int, object]) -> bool:
         """Whether an output answers to `leaf` once other arguments are replaced."""
+        start = base.arguments.value(leaf)
+        if 0 in self._examiner.describe(start)[0]:
+            start = self._examiner.perturbed(start, 0, base.call, ())
+            replaced = {**replaced, id(leaf): start}
         before = self._outputs(base, replaced)
-        if before is None:
+        if before is None or start is None:
             return False
         for attempt in range(MAX_ATTEMPTS):
-            value = self._examiner.perturbed(base.arguments.value(leaf), attempt, base.call, ())
+            value = self._examiner.perturbed(start, attempt, base.call, ())
             if value is None:
                 return False
             if position in self._changed(base, {**replaced, id(leaf): value}, before):
@@ -224,20 +238,24 @@ class Perturber:
         return False
 
     def _answers_larger(self, base: Base, leaf: Leaf, position: int) -> bool:
-        """Whether an output answers where `leaf` has more elements: a softmax over one element is constant."""
+        """Whether an output answers where all tensors but the weights are larger: a softmax over one is constant."""
         examiner = self._examiner
-        larger = examiner.reshaped(base.arguments.value(leaf), 0)
-        one = None if larger is None else examiner.perturbed(larger, 1, base.call, ())
-        other = None if larger is None else examiner.perturbed(larger, 2, base.call, ())
-        if one is None or other is None:
+        larger: dict[int, object] = {}
+        for other in leaves_of(base.call):
+            if not isinstance(other, ParamRecord):
+                value = examiner.enlarged(base.arguments.value(other))
+                if value is None:
+                    return False
+                larger[id(other)] = value
+        before = self._outputs(base, larger)
+        if before is None or position >= len(before):
             return False
-        before, after = self._outputs(base, {id(leaf): one}), self._outputs(base, {id(leaf): other})
-        return (
-            before is not None
-            and after is not None
-            and position < min(len(before), len(after))
-            and not examiner.same(before[position], after[position])
-        )
+        for attempt in (1, 2):
+            value = examiner.perturbed(larger[id(leaf)], attempt, base.call, ())
+            after = None if value is None else self._outputs(base, {**larger, id(leaf): value})
+            if after is not None and position < len(after) and not examiner.same(before[position], after[position]):
+                return True
+        return False
 
     def _outputs(self, base: Base, replaced: dict[int, object]) -> Sequence[object] | None:
         """Outputs of the call with other arguments; None where it refuses them."""

@@ -57,6 +57,10 @@ class Examiner(Protocol):
         """Whether `value` is a tensor of the framework."""
         ...
 
+    def describe(self, value: object) -> tuple[tuple[int, ...], object]:
+        """Shape and dtype of a tensor."""
+        ...
+
     def replay(
         self,
         call: CallRecord,
@@ -105,6 +109,10 @@ class Examiner(Protocol):
 
     def reshaped(self, value: object, attempt: int) -> object | None:
         """A value of another shape or dtype; None when there are no more attempts."""
+        ...
+
+    def enlarged(self, value: object) -> object | None:
+        """The value twice as long in every dimension, its non-zero real elements scattered a little; None if it cannot."""
         ...
 
     def excuse(self, call: CallRecord, leaf: Leaf) -> str | None:
@@ -213,6 +221,8 @@ def _filled(value: object, values: Mapping[int, object]) -> object:
     if isinstance(value, (OpRecord, ParamRecord, AliasRead)):
         return values[id(value)]
     if isinstance(value, Opaque):
+        if value.type_name.startswith("numpy."):
+            raise UnreplayableError("literal", "its value was given as an array of numpy")
         raise UnreplayableError("opaque_argument", f"an argument of type {value.type_name} is not kept")
     kind = type(value)
     if kind is list:
@@ -222,7 +232,7 @@ def _filled(value: object, values: Mapping[int, object]) -> object:
         if kind is tuple:
             return tuple(items)
         make = getattr(kind, "_make", None)  # a named tuple's
-        return value if make is None else make(items)
+        return cast("object", value if make is None else make(items))
     if isinstance(value, dict):
         return {key: _filled(item, values) for key, item in cast("dict[object, object]", value).items()}
     return value
@@ -232,4 +242,3 @@ def plain_numbers(call: CallRecord) -> list[object]:
     """The numbers among the arguments of a call."""
     given = [*call.args, *(call.kwargs or {}).values()]
     return [value for value in given if isinstance(value, (bool, int, float))]
-

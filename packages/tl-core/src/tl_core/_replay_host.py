@@ -59,7 +59,11 @@ class HostExaminer:
         return host.shape, host.dtype
 
     def replay(
-        self, call: CallRecord, outputs: Sequence[OpRecord], args: Sequence[Any], kwargs: Mapping[str, Any],
+        self,
+        call: CallRecord,
+        outputs: Sequence[OpRecord],
+        args: Sequence[Any],
+        kwargs: Mapping[str, Any],
         variant: int = 0,
     ) -> Replayed:
         """Run a recorded call on values."""
@@ -111,12 +115,16 @@ class HostExaminer:
         if changed is None or host.dtype == "bfloat16" or host.dtype != array.dtype.name:
             return None
         data = np.ascontiguousarray(changed.astype(array.dtype))
-        flat = memoryview(data.reshape(-1).view(np.uint8)) if data.size else memoryview(b"")
+        flat = data.reshape(-1).view(np.uint8).data if data.size else memoryview(b"")
         return self._backend.from_host(HostArray(dtype=host.dtype, shape=host.shape, data=flat))
 
     def reshaped(self, value: object, attempt: int) -> object | None:
         """Nothing is excused, so no other shape is tried."""
         del value, attempt
+
+    def enlarged(self, value: object) -> object | None:
+        """Other shapes are not tried."""
+        del value
 
     def excuse(self, call: CallRecord, leaf: Leaf) -> str | None:
         """No call is excused without a table."""

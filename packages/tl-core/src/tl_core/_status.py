@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
-from typing import Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Literal, NamedTuple, final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Check = Literal[
     "argument_logging", "bfs_completeness", "degenerate_forward", "forward_replay", "ground_truth",
@@ -25,7 +27,6 @@ def _nothing() -> Mapping[str, object]:
 
 def _no_counts() -> Mapping[str, int]:
     return {}
-
 
 
 @final

@@ -12,6 +12,7 @@ from tl_core._conditional import Conditional, conditionals
 from tl_core._extension import extension
 from tl_core._find import find
 from tl_core._graph import Graph
+from tl_core._health_nan import FindNanResult, find_nan
 from tl_core._html import to_html
 from tl_core._lookup import look_up
 from tl_core._options import CaptureOptions
@@ -21,6 +22,8 @@ from tl_core._provenance import Provenance
 from tl_core._state import State
 from tl_core._summary import Summary, SummaryOptions, summarize
 from tl_core._table import op_frame
+from tl_core._validate import validate_trace, validation_status
+from tl_core._validate_finding import GroundTruth
 
 if TYPE_CHECKING:
     import os
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from tl_core._op import Op
     from tl_core._record import GapRecord, ReadRecord, Records
     from tl_core._selector import Selector
+    from tl_core._status import ValidationStatus
 
 
 @final
@@ -219,6 +223,38 @@ class Trace:
     def gaps(self) -> tuple[GapRecord, ...]:
         """Everything that is known to have happened unseen."""
         return tuple(self._state.records.gaps)
+
+    @property
+    def validation_replay_status(self) -> ValidationStatus:
+        """What the last validation of this trace said, or whether one is possible."""
+        return validation_status(self._state)
+
+    def validate_forward_pass(self, outputs: Sequence[object]) -> bool | ValidationStatus:
+        """Run every op again from its parents' saved values, change every parent, and compare the outputs.
+
+        Args:
+            outputs: tensors that a plain forward pass of the model returned, in order; `[]` to leave them out.
+
+        Returns:
+            True or False; the status itself where not everything could be checked.
+
+        Raises:
+            ArtifactError: the trace was loaded from a bundle, which holds no functions.
+            ConfigurationError: the run is incomplete or kept no values.
+
+        Example:
+            >>> import torch
+            >>> import tl_torch as tl
+            >>> model, x = torch.nn.Linear(4, 2), torch.ones(3, 4)
+            >>> tl.trace(model, x).validate_forward_pass([model(x)])
+            True
+        """
+        status = validate_trace(self, GroundTruth(outputs=list(outputs) or None))
+        return bool(status) if status.state in {"passed", "failed"} else status
+
+    def find_nan(self) -> FindNanResult:
+        """The first op whose output holds a NaN, or else the first that made an infinity out of finite values."""
+        return find_nan(self)
 
     # groups of rarer facts
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, final
 from weakref import WeakKeyDictionary
 
@@ -30,6 +28,8 @@ from tl_core._validate_truth import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from tl_core._backend import Backend
     from tl_core._replay import Examiner
     from tl_core._state import State
@@ -51,7 +51,9 @@ def validation_status(state: State) -> ValidationStatus:
     info = state.info
     if info.loaded:
         return ValidationStatus(
-            state="unavailable", backend=info.backend, source="loaded",
+            state="unavailable",
+            backend=info.backend,
+            source="loaded",
             reason="loaded_trace_runtime_capture_stripped",
             message="A bundle holds no functions, so nothing of it can run again.",
         )
@@ -119,7 +121,7 @@ class _Validation:
         self._backend = framework
         self._examiner: Examiner = examiner_of(framework)
         weights, constant = _origins(self._records, self._examiner)
-        self._perturber = Perturber(self._examiner, weights)
+        self._perturber = Perturber(self._examiner, weights, constant)
         self._checker = CallChecker(self._examiner, self._perturber, self._depth, constant, truth.random_state)
         self._findings: list[Finding] = []
         self._unverified: dict[int, str] = {}
@@ -217,7 +219,9 @@ class _Validation:
         for finding in self._findings:
             failures.setdefault(finding.op, finding)
         decisions = tuple([self._decision(op, failures.get(op.index)) for op in self._records.ops])
-        replayed = sum(row.state == "passed" and bool(op.call) for row, op in zip(decisions, self._records.ops, strict=True))
+        replayed = sum(
+            row.state == "passed" and bool(op.call) for row, op in zip(decisions, self._records.ops, strict=True)
+        )
         exempted = self._perturber.exempted + self._checker.exempted
         first = _first(self._findings)
         verified = not self._unverified

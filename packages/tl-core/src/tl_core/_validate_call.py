@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 
 from tl_core._payload import materialize
@@ -13,6 +12,8 @@ from tl_core._replay import Arguments, Replayed, UnreplayableError, leaves_of
 from tl_core._validate_finding import Finding
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from tl_core._replay import Difference, Examiner
 
 _REPLAY_ERRORS = (RuntimeError, ValueError, IndexError, TypeError, ArithmeticError, NotImplementedError, LookupError)
@@ -34,8 +35,12 @@ class CallChecker:
     """Checks the calls of one trace, in order, so that the random generators move as they did."""
 
     def __init__(
-        self, examiner: Examiner, perturber: Perturber, depth: Callable[[CallRecord, Sequence[OpRecord]], int],
-        constant: bytearray, random_state: object,
+        self,
+        examiner: Examiner,
+        perturber: Perturber,
+        depth: Callable[[CallRecord, Sequence[OpRecord]], int],
+        constant: bytearray,
+        random_state: object,
     ) -> None:
         self._examiner = examiner
         self._perturber = perturber
@@ -62,15 +67,21 @@ class CallChecker:
         try:
             base, replayed, found = self._run(call, outputs)
         except UnreplayableError as error:
+            if error.reason == "literal" and all(not output.parents and not call.params for output in outputs):
+                self.exempted["literal"] += len(outputs)
+                return Verdict([])
             self._random_known = False
             return Verdict([], unverified=error.reason)
         except _REPLAY_ERRORS as error:
             self._random_known = False
-            message = f"running it again raised {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            message = (
+                f"running it again raised {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            )
             return Verdict([Finding(output.index, "forward_replay", message) for output in outputs[:1]])
         if replayed.mutation:
             found = [
-                Finding(output.index, "source_provenance", replayed.mutation, extra=_ONE_MUTATION) for output in outputs[:1]
+                Finding(output.index, "source_provenance", replayed.mutation, extra=_ONE_MUTATION)
+                for output in outputs[:1]
             ]
         elif found and base.random and not self._was_known:
             return Verdict([], unverified="random_state_unknown", replayed=replayed, arguments=base.arguments)
@@ -133,9 +144,7 @@ class CallChecker:
             difference: Difference | None = self._examiner.difference(saved, again, depth)
             if difference is None or (uninitialised and difference.max_abs is not None):
                 continue
-            found.append(
-                Finding(output.index, "forward_replay", difference.message, difference, saved, again, depth)
-            )
+            found.append(Finding(output.index, "forward_replay", difference.message, difference, saved, again, depth))
         return found
 
     # ---------------------------------------------------------------- what the values say
@@ -151,8 +160,11 @@ class CallChecker:
                 self.exempted["constant_without_finite_values"] += 1
                 continue
             yield Finding(
-                output.index, "degenerate_forward", "no element of its output is finite, so nothing can be checked",
-                saved=value, extra={"degenerate_kind": "non_finite_output", "scope": "op"},
+                output.index,
+                "degenerate_forward",
+                "no element of its output is finite, so nothing can be checked",
+                saved=value,
+                extra={"degenerate_kind": "non_finite_output", "scope": "op"},
             )
 
     def _narrowed(self, base: Base) -> Iterator[Finding]:
@@ -210,9 +222,7 @@ def _argument_findings(call: CallRecord, outputs: Sequence[OpRecord], examiner: 
     raw = any(examiner.is_tensor(value) for value in _plain_values([*call.args, *(call.kwargs or {}).values()]))
     for output in outputs:
         if raw:
-            yield Finding(
-                output.index, "source_provenance", "it was given a tensor without a record", extra=_ONE_GAP
-            )
+            yield Finding(output.index, "source_provenance", "it was given a tensor without a record", extra=_ONE_GAP)
         unknown = [parent for parent in output.parents if parent not in plain and parent not in aliased]
         if unknown and not _has_opaque(call):
             message = "its parent {parent} is none of its arguments"
@@ -237,4 +247,7 @@ def _plain_values(values: Sequence[object]) -> Iterator[object]:
 
 
 def _has_opaque(call: CallRecord) -> bool:
-    return any(type(value).__name__ == "Opaque" for value in _plain_values([*call.args, *cast("Any", call.kwargs or {}).values()]))
+    return any(
+        type(value).__name__ == "Opaque"
+        for value in _plain_values([*call.args, *cast("Any", call.kwargs or {}).values()])
+    )

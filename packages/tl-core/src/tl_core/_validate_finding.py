@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, final
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from tl_core._replay import Difference
     from tl_core._status import Check
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tl_core._cost import plain_dtype
@@ -12,7 +11,7 @@ from tl_core._replay import leaves_of
 from tl_core._validate_finding import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from tl_core._grouping import Grouping
     from tl_core._record import ModuleCallRecord, OpRecord, Records
@@ -60,7 +59,12 @@ def _op_messages(
         yield f"it is of kind {op.kind!r} and has parents"
     if op.call is not None and (op.call.index >= len(records.calls) or records.calls[op.call.index] is not op.call):
         yield "its call is not among the calls of the trace"
-    if op.call is not None and op.call.meta is not None and op.call.meta.get("is_edited") and not op.call.meta.get("edit"):
+    if (
+        op.call is not None
+        and op.call.meta is not None
+        and op.call.meta.get("is_edited")
+        and not op.call.meta.get("edit")
+    ):
         yield "its value is marked as a replacement, and no intervention asked for one"
     if op.payload is not None and not isinstance(op.payload, LazyPayload):
         shape, dtype = describe(materialize(op.payload))
@@ -85,7 +89,9 @@ def _call_findings(records: Records) -> Iterator[Finding]:
             continue
         read = {leaf.index for leaf in leaves_of(call) if isinstance(leaf, ParamRecord)}
         if not read.issubset(call.params) or any(not 0 <= p < len(records.params) for p in call.params):
-            yield _finding(first[number], f"its call reads the parameters {sorted(read)}, and lists {list(call.params)}")
+            yield _finding(
+                first[number], f"its call reads the parameters {sorted(read)}, and lists {list(call.params)}"
+            )
 
 
 def _module_findings(records: Records) -> Iterator[Finding]:
@@ -102,7 +108,9 @@ def _module_findings(records: Records) -> Iterator[Finding]:
         if not call.first_op <= call.stop_op <= len(records.ops) or (
             above is not None and not above.first_op <= call.first_op <= call.stop_op <= above.stop_op
         ):
-            yield _finding(-1, f"module call {name} covers the ops {call.first_op} to {call.stop_op}, beyond its caller")
+            yield _finding(
+                -1, f"module call {name} covers the ops {call.first_op} to {call.stop_op}, beyond its caller"
+            )
         late = [index for index in call.outputs if index >= call.stop_op and records.ops[index].kind != "output"]
         if late:
             yield _finding(late[0], f"it is an output of module call {name}, which had returned before")
@@ -121,4 +129,6 @@ def _layer_findings(records: Records, grouping: Grouping) -> Iterator[Finding]:
         layer = grouping.layer_of[op.index]
         counted[layer] = counted.get(layer, 0) + 1
         if grouping.pass_of[op.index] != counted[layer]:
-            yield _finding(op.index, f"it is pass {grouping.pass_of[op.index]} of its layer, and {counted[layer]} was due")
+            yield _finding(
+                op.index, f"it is pass {grouping.pass_of[op.index]} of its layer, and {counted[layer]} was due"
+            )

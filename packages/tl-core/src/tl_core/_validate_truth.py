@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tl_core._payload import materialize
 from tl_core._validate_finding import Finding
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     from tl_core._record import ModuleCallRecord, OpRecord, Records
     from tl_core._replay import Examiner
     from tl_core._validate_finding import GroundTruth, ModuleTruth
@@ -77,24 +78,26 @@ def _module_call_findings(
         if saved is None or any(examiner.same(saved, value) for value in expected.tensors):
             continue
         differences = [examiner.difference(saved, value, LOOSE_DEPTH) for value in expected.tensors]
-        if any(difference is None for difference in differences) or _rewritten(records, call, op, expected, examiner):
+        if any(difference is None for difference in differences) or _composed(records, call, expected, examiner):
             continue
         yield Finding(
-            index, "ground_truth", f"module call {label} returned another value in the plain forward",
-            differences[0] if len(differences) == 1 else None, saved,
-            expected.tensors[0] if len(expected.tensors) == 1 else None, extra={"scope": "module", "module": label},
+            index,
+            "ground_truth",
+            f"module call {label} returned another value in the plain forward",
+            differences[0] if len(differences) == 1 else None,
+            saved,
+            expected.tensors[0] if len(expected.tensors) == 1 else None,
+            extra={"scope": "module", "module": label},
         )
 
 
-def _rewritten(
-    records: Records, call: ModuleCallRecord, op: OpRecord, expected: ModuleTruth, examiner: Examiner
-) -> bool:
-    """Whether the returned memory was written inside the call, through another tensor, after the op made it."""
-    writers = [
-        other for other in records.ops[op.index + 1 : call.stop_op] if other.call is not None and other.call.inplace
-    ]
-    sources = [value for value in (materialize(other.payload) for other in [op, *writers]) if value is not None]
-    return bool(writers) and any(examiner.contains(value, sources) for value in expected.tensors)
+def _composed(records: Records, call: ModuleCallRecord, expected: ModuleTruth, examiner: Examiner) -> bool:
+    """Whether what was returned lies in memory that several ops of the call wrote."""
+    ops = records.ops
+    writers = [op for op in ops[call.first_op : call.stop_op] if op.call is not None and op.call.inplace]
+    sources = [materialize(op.payload) for op in [*(ops[index] for index in call.outputs), *writers]]
+    known = [value for value in sources if value is not None]
+    return bool(writers) and all(examiner.contains(value, known) for value in expected.tensors)
 
 
 def buffer_findings(
@@ -123,13 +126,18 @@ def buffer_findings(
         if expected is not None and (difference := examiner.difference(recorded, expected, LOOSE_DEPTH)) is not None:
             message = f"buffer {address!r} ended with a value that no recorded write explains: {difference.message}"
             yield Finding(
-                index, "source_provenance", message, difference, recorded, expected,
+                index,
+                "source_provenance",
+                message,
+                difference,
+                recorded,
+                expected,
                 extra={**extra, "reasons": ["unrecorded_operator_mutation"], "n_gaps": 1},
             )
 
 
 def _compared(
-    op: int, saved: object, expected: object, examiner: Examiner, extra: dict[str, object], depth: int = LOOSE_DEPTH
+    op: int, saved: object, expected: object, examiner: Examiner, extra: Mapping[str, object], depth: int = LOOSE_DEPTH
 ) -> Iterator[Finding]:
     if examiner.same(saved, expected):
         return
@@ -145,7 +153,9 @@ def non_finite_findings(records: Records, examiner: Examiner) -> Iterator[Findin
     states = [examiner.finiteness(materialize(op.payload)) for op in outputs]
     if outputs and all(state == "none" for state in states):
         yield Finding(
-            outputs[0].index, "degenerate_forward", "no element of the final outputs is finite",
+            outputs[0].index,
+            "degenerate_forward",
+            "no element of the final outputs is finite",
             saved=materialize(outputs[0].payload),
             extra={"degenerate_kind": "non_finite_output", "scope": "final_outputs"},
         )
@@ -154,10 +164,12 @@ def non_finite_findings(records: Records, examiner: Examiner) -> Iterator[Findin
         if state != "all":
             origin = _origin(records, op, examiner)
             yield Finding(
-                origin.index, "perturbation",
+                origin.index,
+                "perturbation",
                 f"elements of its output are not finite, reach the output {op.address or 'of the model'}, and cannot "
                 "answer to a change of its parents",
-                saved=materialize(origin.payload), extra={"degenerate_kind": "partly_non_finite_output"},
+                saved=materialize(origin.payload),
+                extra={"degenerate_kind": "partly_non_finite_output"},
             )
 
 
