@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tl_core._errors import ArgumentTypeError
 from tl_core._match import call_matches, func_matches, judge
 from tl_core._selector import (
     And,
@@ -37,7 +38,7 @@ def find(trace: Trace, selector: Selector) -> tuple[Op, ...]:
         The ops; an empty tuple when there are none.
 
     Raises:
-        ArgumentTypeError: a predicate inside `selector` returned something other than a bool or None.
+        ArgumentTypeError: `selector` is not one, or a predicate inside `selector` returned something other than a bool or None.
     """
     state = state_of(trace)
     return tuple([state.op(index) for index in find_indices(trace, selector)])
@@ -45,7 +46,25 @@ def find(trace: Trace, selector: Selector) -> tuple[Op, ...]:
 
 def find_indices(trace: Trace, selector: Selector) -> list[int]:
     """Indices of the ops that `find` returns, ascending."""
+    if not isinstance(selector, Selector):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+        raise _no_selector(selector)
     return sorted(_meant(trace, selector))
+
+
+def _no_selector(given: object) -> ArgumentTypeError:
+    if isinstance(given, str):
+        remedy = f"find(func({given!r})) for a function, find(module({given!r})) for a module, "
+        remedy += f"find(label_contains({given!r})) for a part of a label, trace[{given!r}] for a label"
+    elif callable(given):
+        remedy = "find(where(lambda op: ...)) for a function of an op"
+    else:
+        remedy = 'find(func("relu") & in_module("layer1"))'
+    return ArgumentTypeError(
+        f"find() takes a selector, and was given {given!r} ({type(given).__name__}).",
+        code="selector_invalid",
+        remedy=remedy,
+        given=repr(given),
+    )
 
 
 def state_of(trace: Trace) -> State:
