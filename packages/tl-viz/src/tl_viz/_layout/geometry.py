@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,9 +12,8 @@ Direction = Literal["topdown", "bottomup", "leftright", "rightleft"]
 """Which way the tensors flow."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rect:
-    """A rectangle in pixels, y pointing down."""
+class Rect(NamedTuple):
+    """A rectangle in pixels, y pointing down. A tuple, because a large picture has very many of them."""
 
     x: float
     y: float
@@ -22,14 +21,13 @@ class Rect:
     height: float
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One polyline of an edge."""
+class Line(NamedTuple):
+    """One polyline of an edge; a tuple for the same reason."""
 
     edge: int
     """Number of the edge in the scene."""
     coords: tuple[float, ...]
-    """x and y of its points in turn: one flat tuple, because a large picture has very many of them."""
+    """x and y of its points in turn."""
     arrow: bool
     """Whether an arrowhead belongs at the last point."""
 
