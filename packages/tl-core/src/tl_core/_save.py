@@ -100,7 +100,7 @@ class SavePolicy:
         if self._sites is not None:
             self._sites.check(stopped=trace.outcome != "complete")
         for item in self._items:
-            if not item.matched:
+            if not (item.matched or item.kept):
                 warn_caller(_matched_nothing(item.selector, trace))
 
     def _judge(self, record: OpRecord) -> bool:
@@ -108,9 +108,12 @@ class SavePolicy:
         for item in self._items:
             if item.check(record):
                 wanted = True
-                item.matched.add(record.index)
+                if not self.needs_exit:
+                    item.matched = True
+                else:
+                    item.kept.add(record.index)
             elif self.needs_exit:
-                item.matched.discard(record.index)
+                item.kept.discard(record.index)
         return wanted
 
 
@@ -118,12 +121,15 @@ class SavePolicy:
 class _Item:
     """One of the selectors that `save=` was given."""
 
-    __slots__ = ("check", "matched", "selector")
+    __slots__ = ("check", "kept", "matched", "selector")
 
     def __init__(self, selector: Selector, check: Check) -> None:
         self.selector = selector
         self.check = check
-        self.matched: set[int] = set()
+        self.matched = False
+        """Whether some op was wanted, where that cannot be taken back."""
+        self.kept: set[int] = set()
+        """Ops that are wanted so far, where the exit of a module can still change that."""
 
 
 def save_policy(save: SaveOption, like: Trace | None = None) -> SavePolicy:
