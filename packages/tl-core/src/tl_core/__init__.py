@@ -102,6 +102,8 @@ from tl_core._table import op_frame as op_frame
 from tl_core._table import op_table as op_table
 from tl_core._trace import Trace as Trace
 from tl_core._trace import TraceInfo as TraceInfo
+from tl_core._status import note_failure as note_failure
+from tl_core._validate import records_of as records_of
 from tl_core._validate import validate_trace as validate_trace
 from tl_core._validate_finding import GroundTruth as GroundTruth
 from tl_core._validate_finding import ModuleTruth as ModuleTruth
@@ -183,6 +185,8 @@ __all__ = [
     "ValidationStatus",
     "array_difference",
     "last_validation_failure",
+    "note_failure",
+    "records_of",
     "validate_trace",
     # options
     "CaptureOptions",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from tl_core._record import Frames, ModuleRecord, Records
+    from tl_core._record import Frames, ModuleRecord, OpRecord, Records
 
 Spot = tuple[str, int, int, int, int]
 """Function, output position, module, call site and order within what one instruction calls."""
@@ -74,18 +74,22 @@ class CallSites:
 class Chains:
     """Each op's link to the op before it at the same place."""
 
-    __slots__ = ("_anchors", "_ops", "_spots", "link", "loose", "sites")
+    __slots__ = ("_anchors", "_ops", "_spots", "bound", "link", "loose", "order", "sites")
 
     def __init__(self, records: Records) -> None:
         self.sites = CallSites()
         """The call sites of the run."""
         self.link = [-1] * len(records.ops)
         """The op before at the same place; -1 where an op begins a layer."""
+        self.order = [0] * len(records.ops)
+        """Position of each op in a round of what is called at its place."""
         self._ops = records.ops
         self._anchors = anchor_calls(records)
         repeated = _repeated(records, self._anchors)
         self._spots: dict[int, list[tuple[int, Spot]]] = {call: [] for calls in repeated for call in calls}
         loops = self._link_within_calls(self._collect())
+        self.bound: list[int] = []
+        """Ops linked to an earlier call of their module: they share its layer whatever stands around."""
         for calls in repeated:
             self._link_between_calls(calls, loops)
         self.loose = sorted(loops)
@@ -133,15 +137,22 @@ class Chains:
                 continue
             tokens = [self._token(op) for op in group]
             length = period(tokens)
-            for order, (op, token) in enumerate(zip(group, tokens, strict=True)):
-                if token[2]:
+            for order, op in enumerate(group):
+                name, position, params = tokens[order]
+                if params:
                     continue
+                self.order[op] = order % length
                 if order >= length:
                     self.link[op] = group[order - length]
                     loops.add(op)
                 if spots is not None:
-                    spots.append((op, (token[0], token[1], module, site, order % length)))
+                    spots.append((op, (name, position, module, site, order % length)))
         return loops
+
+    def place_of(self, op: OpRecord) -> tuple[int, int]:
+        """The module call that an op's site belongs to, and the innermost module around it; -1 for none."""
+        where = op.module
+        return (-1, -1) if where is None else (self._anchors[where.index], where.module.index)
 
     def _token(self, op: int) -> tuple[str, int, tuple[int, ...]]:
         """What was called: function, output position and parameters."""
@@ -174,6 +185,7 @@ class Chains:
                 if before is not None:
                     link[index] = before
                     loops.discard(index)
+                    self.bound.append(index)
                 seen[key] = index
 
 

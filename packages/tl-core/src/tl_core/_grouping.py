@@ -5,13 +5,11 @@ A layer is a *site* of the model. Two function calls are passes of one site when
 1. read the same parameters through the same function in the same module, wherever they are called; or
 2. stand at the same place in the code of a module with parameters or buffers that is called again (the second call of
    an encoder repeats the sites of the first one); or
-3. stand at the same place in the code within one call of such a module: a loop.
+3. stand at the same place in the code within one call of such a module: a loop; or
+4. stand on the same line of a function that is reached on several ways, among passes of the same layers: see `_echo`.
 
-A loop may also run over *different* things, as `for block in self.blocks: x = x + block(x)` does. Then what stands at
-one place of the code next to the two calls (a parent or a child) is a different site each time; such neighbours are
-called rivals here, and they part the calls. Parting calls makes rivals of them for their own neighbours, so the check is
-repeated, forwards over parents and backwards over children, until nothing changes. The index in `x[:, t]`, sizes and
-values play no part.
+A loop may also run over *different* things, as `for block in self.blocks: x = x + block(x)` does; `_loop` takes such
+loops apart. The index in `x[:, t]`, sizes and values play no part.
 """
 
 from __future__ import annotations
@@ -22,13 +20,14 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from tl_core._chain import Chains
-from tl_core._rival import Rivals
+from tl_core._echo import candidates, link_echoes
+from tl_core._loop import Loops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tl_core._edge import Edges
-    from tl_core._record import OpRecord, Records
+    from tl_core._record import Records
 
 
 @final
@@ -88,34 +87,27 @@ def group(records: Records, edges: Callable[[], Edges]) -> Grouping:
     Returns:
         Layer and pass of every op.
     """
+    ops = records.ops
     chains = Chains(records)
+    link = chains.link
     if chains.loose:
-        _part_rivals(records.ops, chains, Rivals(records, chains), edges())
-    return _number(chains.link)
+        loops = Loops(ops, chains, edges())
+        loops.part()
+        link = _links(loops.color)
+    keys = candidates(ops, chains, link)
+    if keys:
+        link_echoes(ops, link, keys, edges())
+    return _number(link)
 
 
-def _part_rivals(ops: Sequence[OpRecord], chains: Chains, rivals: Rivals, edges: Edges) -> None:
-    """Remove the links of loops that run over different things."""
-    link, loose, roots = chains.link, chains.loose, rivals.roots
-    starts, children = edges.child_rows()
-    changed = True
-    while changed:
-        suspects = iter([*loose, len(link)])
-        suspect = next(suspects)
-        for op, earlier in enumerate(link):
-            if op == suspect:
-                suspect = next(suspects)
-                if earlier >= 0 and rivals.among(ops[earlier].parents, ops[op].parents, op):
-                    link[op] = earlier = -1
-            roots[op] = roots[earlier] if earlier >= 0 else op
-        changed = False
-        for op in reversed(loose):
-            earlier = link[op]
-            if earlier >= 0:
-                before = children[starts[earlier] : starts[earlier + 1]]
-                if rivals.among(before, children[starts[op] : starts[op + 1]], op):
-                    link[op] = -1
-                    changed = True
+def _links(colors: Sequence[int]) -> list[int]:
+    """The op before of the same colour; -1 where there is none."""
+    last: dict[int, int] = {}
+    link: list[int] = []
+    for op, color in enumerate(colors):
+        link.append(last.get(color, -1))
+        last[color] = op
+    return link
 
 
 def _number(link: Sequence[int]) -> Grouping:

@@ -218,6 +218,143 @@ def test_a_loop_that_breaks_in_the_middle_folds():
     assert passes(run.play(model, run.input())) == {"relu_1_1": 3, "sin_1_2": 2}
 
 
+def test_a_stack_of_two_blocks_run_again_and_again_folds_block_by_block():
+    """`for step in ...: for block in blocks: x = x + block(x)`: each add belongs to its block."""
+
+    def model(run, x):
+        for _ in range(3):
+            for number in range(2):
+                x = run("add", x, run("relu", run.linear(f"fc{number}", run("norm", x))))
+        return x
+
+    run = Run()
+    run.register("fc0", "Linear", param=True)
+    run.register("fc1", "Linear", param=True)
+    assert passes(run.play(model, run.input())) == {
+        "norm_1_1": 3, "linear_1_2": 3, "relu_1_3": 3, "add_1_4": 3,
+        "norm_2_5": 3, "linear_2_6": 3, "relu_2_7": 3, "add_2_8": 3,
+    }  # fmt: skip
+
+
+def test_an_inner_loop_over_a_list_made_before_folds_with_the_outer_one():
+    """A pyramid: levels that were computed once, looked up in every step."""
+
+    def model(run, x):
+        levels = [run("reshape", x)]
+        for _ in range(2):
+            levels.append(run("pool", levels[-1]))
+        for _ in range(3):
+            where = run("permute", x)
+            found = []
+            for level in levels:
+                found.append(run("sample", level, where))
+                where = run("div", where)
+            x = run("cat", *found)
+        return x
+
+    run = Run()
+    assert passes(run.play(model, run.input())) == {
+        "reshape_1_1": 1, "pool_1_2": 2, "permute_1_3": 3, "sample_1_4": 9, "div_1_5": 9, "cat_1_6": 3,
+    }  # fmt: skip
+
+
+def test_a_list_of_features_of_different_modules_is_data():
+    def model(run, x):
+        features = [run.linear(f"fc{number}", x) for number in range(3)]
+        return run("stack", *[run("relu", feature) for feature in features])
+
+    run = Run()
+    for number in range(3):
+        run.register(f"fc{number}", "Linear", param=True)
+    assert passes(run.play(model, run.input())) == {
+        "linear_1_1": 1, "linear_2_2": 1, "linear_3_3": 1, "relu_1_4": 3, "stack_1_5": 1,
+    }  # fmt: skip
+
+
+def test_densely_connected_layers_stay_apart():
+    """`features.append(layer(cat(features)))`: the list grows by another layer's output."""
+
+    def model(run, x):
+        features = [x]
+        for number in range(3):
+            features.append(run.linear(f"fc{number}", run("relu", run("cat", *features))))
+        return run("cat", *features)
+
+    run = Run()
+    for number in range(3):
+        run.register(f"fc{number}", "Linear", param=True)
+    assert set(passes(run.play(model, run.input())).values()) == {1}
+
+
+def step(run, x, h):
+    """One step of an RNN written as a method."""
+    mixed = run("add", run.linear("w", x), run.linear("u", h))
+    return run("tanh", mixed)
+
+
+def test_a_step_written_as_a_method_folds_from_every_line():
+    def model(run, a, b):
+        h = run("zeros")
+        h = step(run, a, h)
+        return step(run, b, h)
+
+    run = Run()
+    run.register("w", "Linear", param=True)
+    run.register("u", "Linear", param=True)
+    assert passes(run.play(model, run.input("a"), run.input("b"))) == {
+        "zeros_1_1": 1, "linear_1_2": 2, "linear_2_3": 2, "add_1_4": 2, "tanh_1_5": 2,
+    }  # fmt: skip
+
+
+def combine(run, x, depth):
+    """A tree of one cell, by recursion."""
+    if depth == 0:
+        return run("relu", x)
+    left, right = combine(run, x, depth - 1), combine(run, x, depth - 1)
+    joined = run("cat", left, right)
+    return run("tanh", run.linear("cell", joined))
+
+
+def test_a_recursion_folds_around_its_weights():
+    """Seven calls of the function; the leaves are two layers, left and right children of a cell."""
+    run = Run()
+    run.register("cell", "Linear", param=True)
+    trace = run.play(lambda run, x: combine(run, x, 2), run.input())
+    assert passes(trace) == {"relu_1_1": 2, "relu_2_2": 2, "cat_1_3": 3, "linear_1_4": 3, "tanh_1_5": 3}
+    assert trace["cat_1"].ops[2].parents == ("tanh_1_5:1", "tanh_1_5:2")
+
+
+def test_an_activation_behind_different_weights_is_no_echo():
+    def act(run, x):
+        return run("relu", x)
+
+    def model(run, x):
+        x = act(run, run.linear("a", x))
+        return act(run, run.linear("b", x))
+
+    run = Run()
+    run.register("a", "Linear", param=True)
+    run.register("b", "Linear", param=True)
+    assert set(passes(run.play(model, run.input())).values()) == {1}
+
+
+def test_a_helper_used_twice_on_one_tensor_is_no_echo():
+    def act(run, x):
+        return run("relu", x)
+
+    def model(run, x):
+        for _ in range(2):
+            y = run.linear("a", x)
+            one = act(run, y)
+            two = act(run, y)
+            x = run("add", one, two)
+        return x
+
+    run = Run()
+    run.register("a", "Linear", param=True)
+    assert passes(run.play(model, run.input())) == {"linear_1_1": 2, "relu_1_2": 2, "relu_2_3": 2, "add_1_4": 2}
+
+
 def encoder(run, x):
     """Body of a module called `enc`."""
     with run.inside("enc"):

@@ -1,0 +1,93 @@
+"""One line of code reached on several ways, doing the same again: a step written as a method, a recursion.
+
+`h = self.step(x0, h)` and `h = self.step(x1, h)` stand on two lines, so what `step` calls has two call sites. Its weights
+are one layer with two passes already. A call next to them is a pass of one layer too if it stands on the same line of
+the same function, and all that it reads, or all that reads it, are other passes of the same layers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Sequence
+
+    from tl_core._chain import Chains
+    from tl_core._edge import Edges
+    from tl_core._record import OpRecord
+
+
+ROUNDS = 16
+"""Each round follows a chain of echoes to its end in one direction; few models need a third one."""
+
+
+def candidates(ops: Sequence[OpRecord], chains: Chains, link: Sequence[int]) -> dict[int, Hashable]:
+    """Ops that stand on one innermost line with another layer of the same module call; by op, what they share."""
+    heads: dict[Hashable, int] = {}
+    keys: dict[int, Hashable] = {}
+    for index, op in enumerate(ops):
+        call = op.call
+        if call is None or call.params or not call.frames:
+            continue
+        code, offset = call.frames[0][:2]
+        key = (chains.place_of(op), call.name, op.position, id(code) if not isinstance(code, str) else code, offset)
+        keys[index] = key = (key, chains.order[index])
+        if link[index] < 0:
+            heads[key] = heads.get(key, 0) + 1
+    return {index: key for index, key in keys.items() if heads.get(key, 0) > 1}
+
+
+def link_echoes(ops: Sequence[OpRecord], link: list[int], keys: dict[int, Hashable], edges: Edges) -> None:
+    """Link the first pass of a layer to another layer that it repeats."""
+    layers = _Layers(link)
+    starts, targets = edges.child_rows()
+    for _ in range(ROUNDS):
+        changed = False
+        last: dict[Hashable, int] = {}
+        for op, key in keys.items():
+            parents = ops[op].parents
+            read = (key, tuple([layers.find(parent) for parent in parents]))
+            before = last.get(read)
+            if before is not None and link[op] < 0 and ops[before].parents != parents:
+                changed |= layers.join(before, op)
+            last[read] = op
+        last.clear()
+        for op in reversed(keys):
+            children = targets[starts[op] : starts[op + 1]]
+            fed = (keys[op], tuple([(layers.find(child), ops[child].parents.index(op)) for child in children]))
+            after = last.get(fed)
+            if after is not None and link[after] < 0 and targets[starts[after] : starts[after + 1]] != children:
+                changed |= layers.join(op, after)
+            last[fed] = op
+        if not changed:
+            break
+    for op in keys:
+        if link[op] < 0 and layers.find(op) != op:
+            link[op] = layers.find(op)
+
+
+class _Layers:
+    """Sets of ops, each known by its first."""
+
+    __slots__ = ("_above",)
+
+    def __init__(self, link: Sequence[int]) -> None:
+        self._above = [op if earlier < 0 else earlier for op, earlier in enumerate(link)]
+
+    def find(self, op: int) -> int:
+        """First op of the layer of `op`."""
+        above = self._above
+        top = op
+        while above[top] != top:
+            top = above[top]
+        while above[op] != top:
+            above[op], op = top, above[op]
+        return top
+
+    def join(self, one: int, other: int) -> bool:
+        """Make one layer of two; False if they are one already."""
+        first, second = self.find(one), self.find(other)
+        if first == second:
+            return False
+        self._above[max(first, second)] = min(first, second)
+        return True
