@@ -12,6 +12,7 @@ _HOME = {
     "trace": "tl_torch",
     "load": "tl_core",
     "validate": "tl_torch",
+    "compare": "tl_core",
     # what a run gives back
     "Trace": "tl_core",
     "Op": "tl_core",
@@ -24,6 +25,7 @@ _HOME = {
     "draw": "tl_viz",
     "Drawing": "tl_viz",
     "Summary": "tl_core",
+    "Comparison": "tl_core",
     # numbers that print their unit
     "Bytes": "tl_core",
     "Duration": "tl_core",
@@ -39,6 +41,7 @@ _HOME = {
     "where": "tl_core",
     # by subject
     "backends": "torchlens.backends",
+    "debug": "torchlens.debug",
     "errors": "torchlens.errors",
     "options": "torchlens.options",
     "validation": "torchlens.validation",

@@ -1,5 +1,6 @@
 from tl_core import Buffer as Buffer
 from tl_core import Bytes as Bytes
+from tl_core import Comparison as Comparison
 from tl_core import Duration as Duration
 from tl_core import Flops as Flops
 from tl_core import Layer as Layer
@@ -11,6 +12,7 @@ from tl_core import Param as Param
 from tl_core import Selector as Selector
 from tl_core import Summary as Summary
 from tl_core import Trace as Trace
+from tl_core import compare as compare
 from tl_core import func as func
 from tl_core import in_module as in_module
 from tl_core import label as label
@@ -23,6 +25,7 @@ from tl_torch import validate as validate
 from tl_viz import Drawing as Drawing
 from tl_viz import draw as draw
 from torchlens import backends as backends
+from torchlens import debug as debug
 from torchlens import errors as errors
 from torchlens import options as options
 from torchlens import validation as validation
