@@ -20,7 +20,7 @@ from tl_torch._module_calls import ModuleCalls
 from tl_torch._snapshot import Keeper
 from tl_torch._sources import Sources, shape_of
 from tl_torch._structure import PLAIN_TYPES, replaced
-from tl_torch._torch_private import version_of
+from tl_torch._torch_private import torch_function_disabled, version_of
 from tl_torch._writes import Region, last_writers
 
 _TENSOR = torch.Tensor
@@ -159,7 +159,9 @@ class ArgumentReader:
         after = record.index if is_op else -1
         if writes is None or writes[-1].record.index <= after:
             return own
-        found, old = last_writers(Region(tensor), writes, after)
+        with torch_function_disabled():  # a module call ends while the mode is on
+            region = Region(tensor)
+        found, old = last_writers(region, writes, after)
         return (*(own if old else ()), *dict.fromkeys(write.record.index for write in found))
 
     def parents_of(

@@ -21,20 +21,26 @@ from tl_torch._frames import FrameWalker
 from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, info_of
 from tl_torch._ledger import NO_STORAGE, Entry, Ledger, Memory
 from tl_torch._module_calls import ModuleCalls, method_codes
-from tl_torch._snapshot import Keeper
+from tl_torch._snapshot import Keeper, ReferencePayload
 from tl_torch._sources import Sources
 from tl_torch._structure import PLAIN_TYPES, tensors_in
 from tl_torch._torch_private import (
     FRESH_USE_COUNT,
     current_functorch_level,
+    function_modes_active,
     pin_storage_key,
     storage_key,
     storage_use_count,
+    torch_function_disabled,
+    torch_function_enabled,
     version_of,
 )
 from tl_torch._write_log import Versions, WriteLog
+from tl_torch._writes import Region, last_writers
 
 _TENSOR = torch.Tensor
+_PLAIN = frozenset({torch.Tensor, nn.Parameter})
+"""Tensor classes without a `__torch_function__` of their own."""
 _IN_PLACE = frozenset({"first", "none"})
 """Write rules of functions that write the tensor they return."""
 
@@ -61,6 +67,10 @@ class Recorder(TorchFunctionMode):
         self._save_all = policy.mode == "all"
         self._save_some = policy.mode == "some"
         self._keeper = keeper
+        self._hidden = False
+        """Whether the call under way is recorded out of sight of other observers."""
+        self._observed = function_modes_active()
+        """Whether a mode of the user was running before ours."""
         self._functions: dict[Callable[..., Any], FunctionInfo] = dict(FUNCTION_TABLE)
         self._opener = Opener()
         self._opened: set[Callable[..., Any]] = set()
@@ -76,14 +86,46 @@ class Recorder(TorchFunctionMode):
         role = info.role
         if role == "metadata" or current_functorch_level() is not None:
             return func(*args, **kwargs) if kwargs else func(*args)
+        if self._observed or (types and not _PLAIN.issuperset(types)):
+            return self._unobserved(func, info, args, kwargs)
+        return self._record(func, info, args, kwargs)
+
+    def _record(
+        self, func: Callable[..., Any], info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
+    ) -> Any:
+        role = info.role
         if role == "call":
             return self._call(func, info, args, kwargs)
         if role == "composite":
             return self._composite(func, info, args, kwargs)
         if role == "rebind":
             lazy = isinstance(args[0], UninitializedTensorMixin)  # it gets its memory; it held no value before
-            return func(*args) if lazy else self._call(func, info, args, kwargs)
+            return _visibly(func, args, kwargs) if lazy else self._call(func, info, args, kwargs)
         return self._read_value(func, info, args, kwargs)
+
+    def _unobserved(
+        self, func: Callable[..., Any], info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
+    ) -> Any:
+        """Record a call that a mode or a tensor subclass of the user sees too, without showing it what we look at."""
+        self._hidden = True
+        try:
+            with torch_function_disabled():
+                if info.role == "composite":  # runs as it is: what it calls is the observer's to see
+                    return self._call(func, info, args, kwargs)
+                return self._record(func, info, args, kwargs)
+        finally:
+            self._hidden = False
+
+    def mark_references(self) -> None:
+        """Tell the payloads that are the model's own tensors which of them were written later in the run."""
+        for record in self.builder.ops:
+            payload = record.payload
+            if type(payload) is ReferencePayload:
+                memory = self.ledger.memory_of(payload.value)
+                if memory is not None and memory.writes is not None:
+                    writes, _ = last_writers(Region(payload.value), memory.writes, record.index)
+                    if writes:
+                        payload.mark_written()
 
     def close(self) -> None:
         """Let go of everything that the run has met."""
@@ -104,7 +146,10 @@ class Recorder(TorchFunctionMode):
         versions = log.versions(args, kwargs) if info.write_rule == "moved" else None
 
         start = perf_counter_ns()
-        result = func(*args, **kwargs) if kwargs else func(*args)
+        if self._hidden:
+            result = _visibly(func, args, kwargs)
+        else:
+            result = func(*args, **kwargs) if kwargs else func(*args)
         duration = perf_counter_ns() - start
 
         if type(result) is _TENSOR:
@@ -221,7 +266,7 @@ class Recorder(TorchFunctionMode):
         index = reader.parents[0] if reader.parents else -1
         if reader.aliases and index == -1:
             index = reader.aliases[0].read.writers[-1].index
-        result = func(*args, **kwargs) if kwargs else func(*args)
+        result = _visibly(func, args, kwargs) if self._hidden else func(*args, **(kwargs or {}))
         assert info.read_kind is not None
         value = result if isinstance(result, (bool, int, float, complex)) else None
         self.builder.read(info.read_kind, index, value, reader.here())
@@ -259,10 +304,11 @@ class Recorder(TorchFunctionMode):
     def returned(self, value: Any, call: ModuleCallRecord) -> tuple[int, ...]:
         """Indices of the ops that a module call returns; decides once more which of them are kept."""
         if self._policy.needs_exit:
-            for _, tensor in tensors_in(value):
-                entry = self.ledger.find(tensor)
-                if entry is not None and type(entry.record) is OpRecord:
-                    self._decide_again(tensor, entry, entry.record, call)
+            with torch_function_disabled():
+                for _, tensor in tensors_in(value):
+                    entry = self.ledger.find(tensor)
+                    if entry is not None and type(entry.record) is OpRecord:
+                        self._decide_again(tensor, entry, entry.record, call)
         return self.ops_in(value)
 
     def _decide_again(self, tensor: torch.Tensor, entry: Entry, record: OpRecord, call: ModuleCallRecord) -> None:
@@ -270,6 +316,11 @@ class Recorder(TorchFunctionMode):
             record.payload = None
         elif record.payload is None:
             record.payload = self._keeper.keep(tensor, entry.memory)
+
+
+def _visibly(func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None) -> Any:
+    with torch_function_enabled():
+        return func(*args, **(kwargs or {}))
 
 
 _RETURN = FunctionInfo("return", "return", "call")

@@ -32,7 +32,7 @@ class FunctionInfo:
     """Facts about one function, looked up on every call."""
 
     __slots__ = (
-        "getter", "kernel", "meta", "name", "overwrites", "read_kind", "role", "trusted", "undeclared", "write_rule",
+        "getter", "inplace_at", "kernel", "meta", "name", "overwrites", "read_kind", "role", "trusted", "undeclared", "write_rule",
     )  # fmt: skip
 
     def __init__(
@@ -49,6 +49,8 @@ class FunctionInfo:
         """Whether memory that first appears in its result was allocated by it."""
         self.getter = False
         """Whether it is the read of a property, which may return memory that existed before."""
+        self.inplace_at: int | None = None
+        """Position of a parameter called `inplace`, where there is one: then it says whether a call writes."""
         self.undeclared: Written | None = None
         """For a function that writes without saying so: which arguments a call writes."""
         self.meta: Mapping[str, object] | None = None
@@ -216,6 +218,10 @@ def describe(function: Callable[..., Any]) -> FunctionInfo:
     if foreach_write:
         return FunctionInfo(name, kernel, "call", "moved")
     info = FunctionInfo(name, kernel, "call", "first" if _is_inplace(name, function) else "none")
+    if isinstance(function, types.FunctionType):
+        code = function.__code__
+        parameters = code.co_varnames[: code.co_argcount]
+        info.inplace_at = parameters.index("inplace") if "inplace" in parameters else None
     info.trusted = str(getattr(function, "__module__", None) or "torch").startswith("torch")
     return info
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 from torch import nn
 
 from tl_core import ModuleCallRecord, ModuleRecord
+from tl_torch._compiled import source_of
 
 if TYPE_CHECKING:
     from tl_torch._capture import Recorder
@@ -84,6 +85,9 @@ class ModuleCalls:
             recorder.frames.walk(sys._getframe(2), self.running, len(self.running))
             self.attribute(recorder.frames.method_frames)
         call = recorder.builder.enter(self._record_of(module))
+        source = source_of(module)
+        if source is not None:
+            return self._run(call, type(module), (args, kwargs), source, args, kwargs)
         given = args[0] if len(args) == 1 and not kwargs else (args, kwargs)
         return self._run(call, type(module), given, original, (module, *args), kwargs)
 

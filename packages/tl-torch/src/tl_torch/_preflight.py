@@ -16,6 +16,7 @@ from torch import nn
 from torch.nn.parameter import UninitializedTensorMixin
 
 from tl_core import ArgumentTypeError, CaptureError, ReentrantTraceError, UnsupportedTensorVariantError
+from tl_torch._compiled import source_of
 from tl_torch._seams_table import running
 from tl_torch._torch_private import is_functional_tensor
 
@@ -84,9 +85,9 @@ def check_scripted(addresses: Sequence[str]) -> None:
 
 def _unwrapped(model: nn.Module) -> nn.Module:
     while True:
-        compiled = vars(model).get("_modules", {}).get("_orig_mod")
-        if compiled is not None and type(model).__name__ == "OptimizedModule":
-            model = compiled
+        source = source_of(model)
+        if source is not None:
+            model = source
         elif isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
             model = cast("nn.Module", model.module)
         else:
@@ -207,7 +208,7 @@ def bind(target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list
     taken = [p for p in list(signature.parameters.values())[1 if bound else 0 :]]
     for number, parameter in enumerate(taken[: len(args)]):
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            names[number:] = [f"{parameter.name}[{i}]" for i in range(len(args) - number)]
+            names[number:] = [f"{parameter.name}.{i}" for i in range(len(args) - number)]
             break
         names[number] = parameter.name
     return names

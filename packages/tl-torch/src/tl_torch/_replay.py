@@ -20,6 +20,7 @@ from tl_torch._replay_table import (
     SHAPED_BY_ALL,
     UNINITIALISED,
 )
+from tl_torch._rerun import Rerun
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import version_of
 from tl_torch._values import contains, difference, finiteness, same
@@ -27,7 +28,7 @@ from tl_torch._values import contains, difference, finiteness, same
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from tl_core import Leaf
+    from tl_core import Leaf, Records
 
 _HALVES = frozenset({torch.float16, torch.bfloat16})
 
@@ -41,6 +42,23 @@ class TorchExaminer:
     def __init__(self) -> None:
         self._functions: dict[Callable[..., Any], FunctionInfo] = dict(FUNCTION_TABLE)
         self._perturbations = Perturbations()
+        self._records: Records | None = None
+        self._start: object = None
+        self._rerun: Rerun | None = None
+        self._rerun_state: object = None
+
+    def begin(self, records: Records, random_state: object) -> None:
+        """Remember the graph, which gradients taken inside the run go back through."""
+        self._records = records
+        self._start = random_state
+
+    def gradient(self, call: CallRecord) -> bool:
+        """Whether the call is `torch.autograd.grad`."""
+        return call.func is torch.autograd.grad
+
+    def is_zero(self, value: object) -> bool:
+        """Whether every element is zero."""
+        return not bool(cast("torch.Tensor", value).any())
 
     def is_tensor(self, value: object) -> bool:
         """Whether `value` is a tensor."""
@@ -65,6 +83,8 @@ class TorchExaminer:
         function = call.func
         if function is None:
             raise UnreplayableError("function_missing", "the function was not kept")
+        if self.gradient(call):
+            return Replayed(self._gradients(call))
         info = self._functions.get(function)
         if info is None:
             info = self._functions[function] = describe(function)
@@ -82,6 +102,21 @@ class TorchExaminer:
         undeclared = [tensor for tensor in moved if all(tensor is not copy for _, copy in written)]
         results = _results(result, info, args, kwargs, [copy for _, copy in written])
         return Replayed(results, written, _mutation(function, result, moved, undeclared))
+
+    def _gradients(self, call: CallRecord) -> list[torch.Tensor]:
+        """What a gradient taken inside the run gives when everything before it runs again under autograd."""
+        if self._records is None:
+            raise UnreplayableError("graph_missing", "a gradient needs the graph that led to its arguments")
+        state = self.random_state()
+        if self._rerun is None:
+            self._rerun = Rerun(self._records)
+            self._rerun_state = self._start
+        if self._rerun_state is not None:
+            self.restore_random_state(self._rerun_state)
+        found = [tensor.detach() for tensor in self._rerun.upto(call)]
+        self._rerun_state = self.random_state()
+        self.restore_random_state(state)
+        return found
 
     # ---------------------------------------------------------------- values
 
@@ -134,8 +169,6 @@ class TorchExaminer:
             return "shape_only"
         if first and call.name in OVERWRITING:
             return "overwritten"
-        if call.func is torch.autograd.grad:
-            return "gradient_graph"
         points = call.name in INDEXING and (not first or call.name in INDEX_FIRST)
         return "index" if points and _is_index(leaf) else None
 

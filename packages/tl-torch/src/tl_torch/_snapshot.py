@@ -12,6 +12,7 @@ from tl_torch._ledger import Memory
 from tl_torch._torch_private import lazy_clone, version_of
 
 SaveMode = Literal["copy", "reference", "view"]
+_WRITTEN = -2
 
 
 @final
@@ -25,6 +26,15 @@ class ReferencePayload(DeferredPayload):
         self._version = version_of(value)
 
     @property
+    def value(self) -> torch.Tensor:
+        """The tensor, whatever it holds by now."""
+        return self._value
+
+    def mark_written(self) -> None:
+        """Note a write during the run that the version counter of the tensor does not tell."""
+        self._version = _WRITTEN
+
+    @property
     def dtype(self) -> torch.dtype:
         """Element type of the value."""
         return self._value.dtype
@@ -35,7 +45,7 @@ class ReferencePayload(DeferredPayload):
         Raises:
             MutatedReferenceError: it was written to since it was recorded.
         """
-        if version_of(self._value) != self._version:
+        if self._version == _WRITTEN or version_of(self._value) != self._version:
             raise MutatedReferenceError(
                 'This value was kept with save_mode="reference" and was written in place after it was recorded.',
                 code="mutated_reference",

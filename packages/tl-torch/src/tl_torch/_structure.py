@@ -74,31 +74,40 @@ def _children(value: Any) -> Iterator[tuple[str, Any]]:
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             yield f".{field.name}", getattr(value, field.name, None)
-    elif isinstance(getattr(value, "__dict__", None), dict):
+    elif isinstance(getattr(value, "__dict__", None), dict) and not type(value).__module__.startswith("torch.fx"):
         for name, item in vars(value).items():
             yield f".{name}", item
 
 
-def replaced(value: Any, tensor: Callable[[torch.Tensor], object], depth: int = 0) -> Any:
-    """A copy of `value` in which each tensor is replaced by `tensor(it)` and each unknown object by `Opaque`."""
+def replaced(value: Any, tensor: Callable[[torch.Tensor], object]) -> Any:
+    """A copy of `value` in which each tensor is replaced by `tensor(it)` and each unknown object by `Opaque`.
+
+    Tensors are met in the order of `tensors_in`.
+    """
+    return _copy(value, tensor, [])
+
+
+def _copy(value: Any, tensor: Callable[[torch.Tensor], object], inside: list[int]) -> Any:
     kind = type(value)
     if kind in PLAIN_TYPES:
         return value
     if isinstance(value, torch.Tensor):
         return tensor(value)
-    if depth > MAX_DEPTH:
+    if id(value) in inside or len(inside) > MAX_DEPTH:
         return Opaque(_type_name(kind))
-    if isinstance(value, (list, tuple)):
-        items = [replaced(item, tensor, depth + 1) for item in cast("list[Any]", value)]
-        return _rebuilt(kind, items)
-    if isinstance(value, Mapping):
-        given = cast("Mapping[Any, Any]", value)
-        return {key: replaced(item, tensor, depth + 1) for key, item in given.items()}
-    if isinstance(value, enum.Enum) or (callable(value) and not isinstance(value, torch.nn.Module)):
-        return value
-    for _, item in _children(value):
-        replaced(item, tensor, depth + 1)
-    return Opaque(_type_name(kind))
+    inside.append(id(value))
+    try:
+        if isinstance(value, (list, tuple)):
+            return _rebuilt(kind, [_copy(item, tensor, inside) for item in cast("list[Any]", value)])
+        if isinstance(value, Mapping):
+            return {key: _copy(item, tensor, inside) for key, item in cast("Mapping[Any, Any]", value).items()}
+        if isinstance(value, enum.Enum) or (callable(value) and not isinstance(value, torch.nn.Module)):
+            return value
+        for _, item in _children(value):
+            _copy(item, tensor, inside)
+        return Opaque(_type_name(kind))
+    finally:
+        inside.pop()
 
 
 def _rebuilt(kind: type, items: list[Any]) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import torch
@@ -75,3 +77,23 @@ def host_bytes(tensor: torch.Tensor) -> memoryview:
     block: Any = (ctypes.c_char * tensor.nbytes).from_address(data_address(tensor))
     block.owner = tensor  # the view keeps the block alive, and the block the memory
     return memoryview(block).cast("B").toreadonly()
+
+
+def function_modes_active() -> bool:
+    """Whether a `TorchFunctionMode` is running."""
+    return _C._len_torch_function_stack() > 0
+
+
+torch_function_disabled: Any = _C.DisableTorchFunction
+"""Context in which neither function modes nor tensor subclasses see what is called."""
+
+
+@contextmanager
+def torch_function_enabled() -> Iterator[None]:
+    """Undo `torch_function_disabled` inside it."""
+    before = _C._get_torch_function_state()
+    _C._set_torch_function_state(_C._TorchFunctionState.ENABLED)
+    try:
+        yield
+    finally:
+        _C._set_torch_function_state(before)

@@ -24,6 +24,7 @@ from tl_core import (
     save_policy,
 )
 from tl_torch._capture import Recorder
+from tl_torch._compiled import eagerly
 from tl_torch._preflight import (
     Target,
     arguments,
@@ -37,6 +38,7 @@ from tl_torch._preflight import (
 from tl_torch._seams_table import install, remove
 from tl_torch._snapshot import Keeper, SaveMode, settle_allocator
 from tl_torch._structure import replaced, tensors_in
+from tl_torch._torch_private import torch_function_disabled
 
 _numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: itertools.count(1))
 
@@ -115,7 +117,8 @@ def trace(
     policy = save_policy(save, like)
     settle_allocator()
     keeper = Keeper(save_mode, detach=options.detach_saved_activations, compact=policy.mode == "some")
-    run = _Run(target, args, kwargs, names, policy, keeper, options, name)
+    with torch_function_disabled():
+        run = _Run(target, args, kwargs, names, policy, keeper, options, name)
     return run.trace()
 
 
@@ -160,9 +163,9 @@ class _Run:
             *(item for name, value in zip(names, args, strict=True) for item in tensors_in(value, name)),
             *(item for name, value in kwargs.items() for item in tensors_in(value, name)),
         ]
+        check_tensors([*self._inputs, *self._recorder.sources.state()])
 
     def trace(self) -> Trace:
-        check_tensors([*self._inputs, *self._recorder.sources.state()])
         start = perf_counter_ns()
         try:
             trace = self._record(start)
@@ -180,14 +183,17 @@ class _Run:
         recorder = self._recorder
         install(recorder.calls)
         try:
-            for address, tensor in self._inputs:
-                recorder.input(address, tensor)
-            with _without_gradients(self._options):
+            with torch_function_disabled():
+                for address, tensor in self._inputs:
+                    recorder.input(address, tensor)
+            with _without_gradients(self._options), eagerly():
                 result = _run(recorder, self._target, self._args, self._kwargs)
+            with torch_function_disabled(), _without_gradients(self._options):
                 paths = iter([path.removeprefix(".") for path, _ in tensors_in(result)])
                 output = replaced(result, lambda tensor: recorder.output(next(paths, ""), tensor))
         finally:
             remove()
+        recorder.mark_references()
         recorder.check_buffers()
         return self._finish(start, "complete", output)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import torch
+
 from tl_core import CaptureOptions, ConfigurationError, GroundTruth, Trace, ValidationStatus, validate_trace
 from tl_torch._preflight import Target, arguments, bind, check_context, target_of
 from tl_torch._replay import TorchExaminer
@@ -16,7 +18,6 @@ from tl_torch._validation_state import ModelState, RandomState, fresh
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import torch
 
 ValidationScope = Literal["forward", "backward"]
 
@@ -77,7 +78,8 @@ def validation(
     names = bind(target, args, kwargs)
     state, generators = ModelState(target.model, args, kwargs), RandomState()
     try:
-        return _validation(target, args, kwargs, names, scope, state, generators)
+        with torch.set_grad_enabled(torch.is_grad_enabled() or scope == "backward"):
+            return _validation(target, args, kwargs, names, scope, state, generators)
     finally:
         state.restore()
         generators.restore()
@@ -112,7 +114,7 @@ def _validation(
     generators.restore()
     status = validate_trace(run, truth)
     if scope == "backward" and status.passed:
-        return backward_status(target, args, kwargs, run, status)
+        return backward_status(target, (args, kwargs), dict(named_inputs), run, status, (state, generators))
     return status
 
 

@@ -49,7 +49,7 @@ class WriteLog:
         """The tensors that a call wrote; its first output is `output`."""
         rule = info.write_rule
         if rule == "none":
-            written = [output] if self._wrote(output, args, kwargs) else []
+            written = [output] if self._wrote(output, info, args, kwargs) else []
         elif rule == "first":
             first = args[0] if args else None
             written = [first] if isinstance(first, torch.Tensor) else [tensor for _, tensor in tensors_in(first)]
@@ -62,14 +62,17 @@ class WriteLog:
             written.extend(tensor for _, tensor in tensors_in(kwargs["out"]) if id(tensor) not in known)
         return written
 
-    def _wrote(self, output: torch.Tensor, args: Sequence[Any], kwargs: dict[str, Any] | None) -> bool:
+    def _wrote(
+        self, output: torch.Tensor, info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
+    ) -> bool:
         """Whether a call returned a tensor that existed before and changed what it holds (`F.relu(x, inplace=True)`)."""
         entry = self._ledger.known.get(id(output))
         if entry is None or entry.reference() is not output:
             return False
+        if info.inplace_at is not None:
+            given = args[info.inplace_at] if len(args) > info.inplace_at else (kwargs or {}).get("inplace", False)
+            return bool(given)
         version = version_of(output)
-        if version == -1:  # nothing counts the writes of an inference tensor
-            return any(a is True for a in args) or bool(kwargs and kwargs.get("inplace"))
         return version != entry.version and not entry.memory.has_seen(version)
 
     def note(

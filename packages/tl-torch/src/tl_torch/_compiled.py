@@ -1,0 +1,25 @@
+"""Compiled parts of a model run as the Python that they were compiled from."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, cast
+
+import torch
+from torch import nn
+
+
+def eagerly() -> AbstractContextManager[object]:
+    """A context in which compiled functions run uncompiled; on torch before 2.6 only compiled modules do."""
+    set_stance = vars(torch.compiler).get("set_stance")
+    if "torch._dynamo" not in sys.modules or set_stance is None:
+        return nullcontext()
+    return cast("Any", set_stance)("force_eager")
+
+
+def source_of(module: nn.Module) -> nn.Module | None:
+    """The module that a compiled one was made from, or None for an ordinary module."""
+    if type(module).__name__ != "OptimizedModule" or not type(module).__module__.startswith("torch._dynamo"):
+        return None
+    return module._modules.get("_orig_mod")  # noqa: SLF001 - its own attribute access goes to the source
