@@ -6,6 +6,7 @@ from tl_viz._drawing import Drawing as Drawing
 from tl_viz._layout import Geometry as Geometry
 from tl_viz._layout import Line as Line
 from tl_viz._layout import Rect as Rect
+from tl_viz._plan import COLLAPSE_OPTIMIZER_MAX_OPS as COLLAPSE_OPTIMIZER_MAX_OPS
 from tl_viz._scene import Box as Box
 from tl_viz._scene import Edge as Edge
 from tl_viz._scene import Node as Node
@@ -21,6 +22,7 @@ __all__ = [
     "draw",
     "Drawing",
     "CollapsePlan",
+    "COLLAPSE_OPTIMIZER_MAX_OPS",
     # what a drawing is made of
     "Scene",
     "Node",

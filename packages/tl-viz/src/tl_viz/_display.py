@@ -200,10 +200,18 @@ def _node(node: Node, rect: Rect, theme: Theme) -> Group:
     for row in node.rows:
         width = text_width(row.text, row.size, row.bold)
         x = rect.x + (rect.width - width) / 2
-        colour = theme.run if row.text[:1] in "×↻≈" else ""
+        colour = _legible(node.tint) or (theme.run if row.text[:1] in "×↻≈" else "")
         shapes += _text(x, y + row.size * 0.86, row, theme, colour)
         y += row.size + ROW_GAP
     return Group(node.key, "node", tuple(shapes), node.tooltip, node.link)
+
+
+def _legible(tint: str) -> str:
+    """Return black or white, whichever reads better on a colour; an empty string where there is none."""
+    if not tint:
+        return ""
+    red, green, blue = (int(tint[at : at + 2], 16) for at in (1, 3, 5))
+    return "#111111" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
 
 
 def _edges(scene: Scene, geometry: Geometry, theme: Theme, head: float) -> list[Group]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
-from warnings import warn
 
-from tl_core import ArgumentTypeError, Selector, TorchLensWarning, Trace
+from tl_core import ArgumentTypeError, Selector, Trace
 from tl_viz._compose import compose
 from tl_viz._compose.label import Wishes
 from tl_viz._display import display
@@ -28,12 +27,14 @@ from tl_viz._options import (
     check_flag,
     check_label,
     check_panel,
+    check_seconds,
     check_selector,
     check_theme,
 )
 from tl_viz._panel import Panel, attach_panel, read_panel
-from tl_viz._plan import Collapse, Plan, make_plan
+from tl_viz._plan import Collapse, Plan, judge, make_plan
 from tl_viz._read import read
+from tl_viz._warn import warn_user
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,6 +68,7 @@ def draw(  # noqa: PLR0913 - one option each; every one is a keyword
     highlight: Selector | None = None,
     theme: str | Theme = "light",
     deadline_s: float = 20.0,
+    planner_budget: float | None = None,
 ) -> Drawing:
     """Draw the graph of a trace.
 
@@ -94,6 +96,8 @@ def draw(  # noqa: PLR0913 - one option each; every one is a keyword
         highlight: outline the ops that this selector means, and keep them visible.
         theme: `light`, `dark`, `paper`, or a `Theme`.
         deadline_s: how many seconds Graphviz may take under `layout="dot"` before our engine takes over.
+        planner_budget: refuse to plan what an old rule of thumb predicts to take more milliseconds than this, and draw the
+            coarsest picture instead. By default everything is planned.
 
     Returns:
         The picture; nothing is written or opened.
@@ -133,7 +137,8 @@ def draw(  # noqa: PLR0913 - one option each; every one is a keyword
         label=check_label(label),
         highlight=check_selector(highlight),
         theme=check_theme(theme),
-        deadline_s=deadline_s,
+        deadline_s=check_seconds("deadline_s", deadline_s),
+        planner_budget=None if planner_budget is None else check_seconds("planner_budget", planner_budget),
     )
     return _draw(trace, options)
 
@@ -155,14 +160,23 @@ def _class_name(trace: Trace, module: str) -> str:
 
 def picture(network: Network, options: Options, panel: Panel | None = None) -> Drawing:
     """Return the picture of a network that has been read."""
-    plan = make_plan(network, options.collapse, fold_repeats=options.fold_repeats, depth=options.depth)
+    verdict = None
+    if options.planner_budget is not None and options.collapse not in {"none", 0.0}:
+        verdict = judge(network, options.planner_budget, options.depth)
+    level = options.collapse if verdict is None else "max"
+    plan = make_plan(network, level, fold_repeats=options.fold_repeats, depth=options.depth)
+    if verdict is not None:
+        plan = replace(plan, planner="linear_fallback")
+        warn_user(verdict.message, verdict.code)
     wishes = Wishes(fields=options.label)
     scene = compose(plan, options.theme, wishes, frames=options.show_containers)
     scene, geometry = _lay_out(scene, options)
     shown = display(scene, geometry, options.theme, title=network.name)
     if panel is not None:
         shown = attach_panel(shown, panel, scene, network, options.theme)
-    return Drawing(scene, geometry, shown, options.theme, _summary(plan, scene, options), options.direction)
+    skipped = verdict is not None and verdict.code == "collapse_pathological_skip"
+    summary = None if skipped else _summary(plan, scene, options)
+    return Drawing(scene, geometry, shown, options.theme, summary, options.direction)
 
 
 def _lay_out(scene: Scene, options: Options) -> tuple[Scene, Geometry]:
@@ -170,7 +184,7 @@ def _lay_out(scene: Scene, options: Options) -> tuple[Scene, Geometry]:
         return scene, lay_out(scene, direction=options.direction)
     nodes, lines = sum(1 for _ in scene.nodes()), sum(len(edge.targets) for edge in scene.edges)
     if nodes > LARGE_NODES or lines > LARGE_EDGES:
-        _warn(
+        warn_user(
             f"draw(layout='dot') of {nodes:,} nodes and {lines:,} edges can take Graphviz minutes and gigabytes. "
             "What to do: collapse='auto', module=..., or layout='auto'.",
             "graphviz_large_graph",
@@ -178,18 +192,13 @@ def _lay_out(scene: Scene, options: Options) -> tuple[Scene, Geometry]:
     try:
         geometry = lay_out_by_dot(scene, options.theme, options.direction, deadline_s=options.deadline_s)
     except DotFailedError as error:
-        _warn(
+        warn_user(
             f"draw(layout='dot'): {error}, so the picture has the places of TorchLens' own layout.",
             "dot_layout_unavailable",
         )
         scene = replace(scene, notes=(*scene.notes, f"laid out without dot: {error}"))
         return scene, lay_out(scene, direction=options.direction)
     return scene, geometry
-
-
-def _warn(message: str, code: str) -> None:
-    # _warn, _lay_out, picture, _draw, draw: the sixth frame is the user's, or that of Trace.draw.
-    warn(TorchLensWarning(message, code=code), stacklevel=6)
 
 
 def _summary(plan: Plan, scene: Scene, options: Options) -> CollapsePlan:

@@ -59,15 +59,35 @@ class Drawing:
     """
 
     def __init__(
-        self, scene: Scene, geometry: Geometry, display: Display, theme: Theme, plan: CollapsePlan, direction: Direction
+        self,
+        scene: Scene,
+        geometry: Geometry,
+        display: Display,
+        theme: Theme,
+        plan: CollapsePlan | None,
+        direction: Direction,
     ) -> None:
         self._scene = scene
         self._geometry = geometry
         self._display = display
         self._theme = theme
         self._direction: Direction = direction
-        self.collapse_plan = plan
-        """What the picture shows and what it hides."""
+        self._plan = plan
+
+    @property
+    def collapse_plan(self) -> CollapsePlan:
+        """What the picture shows and what it hides.
+
+        Raises:
+            ConfigurationError: nothing was planned, because `planner_budget=` forbade it.
+        """
+        if self._plan is None:
+            raise ConfigurationError(
+                "this picture has no plan: planner_budget= was given and the network is past its limit.",
+                code="collapse_plan_unavailable",
+                remedy="draw again without planner_budget=",
+            )
+        return self._plan
 
     @cached_property
     def svg(self) -> str:
@@ -154,7 +174,9 @@ class Drawing:
         return self.svg
 
     def __repr__(self) -> str:
-        plan = self.collapse_plan
+        plan = self._plan
+        if plan is None:
+            return f"<Drawing of {self._display.title}, not planned, {self.width:.0f} by {self.height:.0f} px>"
         return (
             f"<Drawing of {self._display.title}: {plan.items} items for {plan.total} ops, "
             f"{self.width:.0f} by {self.height:.0f} px>"

@@ -54,6 +54,7 @@ class Options:
     highlight: Selector | None
     theme: Theme
     deadline_s: float
+    planner_budget: float | None = None
 
 
 def check_choice(name: str, value: object, choices: tuple[T, ...]) -> T:
@@ -113,6 +114,23 @@ def check_depth(value: object) -> int | None:
         f"draw(depth={value!r}) is no depth; a depth is a whole number from 1, or None for all.",
         code="depth_invalid",
         remedy="write depth=2",
+        value=value,
+    )
+
+
+def check_seconds(name: str, value: object) -> float:
+    """Return `value` if it is a positive number.
+
+    Raises:
+        ConfigurationError: it is not.
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+        return float(value)
+    raise ConfigurationError(
+        f"draw({name}={value!r}) must be a number above 0.",
+        code=f"{name}_invalid",
+        remedy=f"write {name}=20",
+        option=name,
         value=value,
     )
 

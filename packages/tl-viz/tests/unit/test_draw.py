@@ -6,7 +6,7 @@ import inspect
 import warnings
 
 import pytest
-from nets import recurrent, transformer
+from nets import chain, recurrent, transformer
 from quality import all_faults
 from recorder import Recorder
 
@@ -181,3 +181,39 @@ def test_the_core_method_takes_the_same_options(trace):
     assert trace.draw(collapse="max").svg == tl_viz.draw(trace, collapse="max").svg
     assert isinstance(trace.draw(), tl_viz.Drawing)
     assert tl_core.Trace.draw is not tl_viz.draw
+
+
+def test_a_budget_gives_the_coarsest_picture_and_says_why():
+    trace = transformer(12)
+    with pytest.warns(TorchLensWarning, match=r"visible ops, at most 21 beside each other") as caught:
+        drawing = trace.draw(planner_budget=1.0)
+    assert caught[0].message.code == "collapse_budget_fallback"
+    assert caught[0].filename == __file__
+    assert drawing.collapse_plan.planner == "linear_fallback"
+    assert drawing.collapse_plan.items == trace.draw(collapse="max").collapse_plan.items
+    assert trace.draw(planner_budget=1e9).collapse_plan.planner == "exact"
+
+
+def test_under_a_budget_very_large_networks_have_no_plan():
+    trace = chain(40_001)
+    with pytest.warns(TorchLensWarning, match=r"40,003 ops are more than 40,000") as caught:
+        drawing = trace.draw(planner_budget=30_000)
+    assert caught[0].message.code == "collapse_pathological_skip"
+    with pytest.raises(ConfigurationError) as refused:
+        _ = drawing.collapse_plan
+    assert refused.value.code == "collapse_plan_unavailable"
+    assert "not planned" in repr(drawing)
+    assert tl_viz.COLLAPSE_OPTIMIZER_MAX_OPS == 2_000
+
+
+def test_warnings_point_at_the_line_of_the_user(trace, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    with pytest.warns(TorchLensWarning) as caught:
+        trace.draw(layout="dot")
+    assert caught[0].filename == __file__
+
+
+def test_text_on_strong_colours_is_white(trace):
+    drawing = trace.draw(collapse="none", color_by=lambda op: op.index)
+    last = next(group for group in drawing._display.groups if group.key == trace.ops[-1].layer_label)
+    assert {shape.colour for shape in last.shapes if hasattr(shape, "text")} == {"#ffffff"}

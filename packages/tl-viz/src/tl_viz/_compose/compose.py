@@ -215,5 +215,5 @@ def _notes(plan: Plan, work: _Work) -> tuple[str, ...]:
     ]
     notes += [f"not drawn: {count(number, 'op')} ({why})" for why, number in network.unseen.items()]
     if network.tints:
-        notes.append(f"colour: from {amount(work.tints[0])} (light) to {amount(work.tints[1])} (dark)")
+        notes.append(f"colour: from {amount(work.tints[0])} (pale) to {amount(work.tints[1])} (strong)")
     return tuple(notes)
