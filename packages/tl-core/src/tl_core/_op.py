@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 
 from tl_core._context import call_label
 from tl_core._cost import plain_dtype, tensor_bytes
+from tl_core._errors import MutatedReferenceError
 from tl_core._facet import AutogradFacet, CallFacet, CostFacet, DistanceFacet, PayloadFacet
 from tl_core._payload import materialize
 from tl_core._quantity import Bytes
@@ -116,7 +117,16 @@ class Op:
         payload = self._record.payload
         if payload is None:
             self._state.require_open()
-        return materialize(payload)
+        try:
+            return materialize(payload)
+        except MutatedReferenceError as error:
+            raise MutatedReferenceError(
+                f"The value of {self.label!r} is the model's own tensor, and that was written after it was recorded.",
+                code=error.code,
+                remedy=error.remedy,
+                label=self.label,
+                **error.fields,
+            ) from None
 
     # the graph
 
