@@ -65,20 +65,23 @@ class PayloadPlan:
             return -1
         found = self._by_identity.get(id(value))
         if found is None:
-            key = self._key(value)
-            found = self._by_key.get(key)
-            if found is None:
-                found = self._by_key[key] = len(self._values)
-                memory = key if isinstance(key, MemoryKey) else self._measure(value, key)
-                _check_dtype(memory.dtype, name)
-                self._values.append(PlannedValue(name, value, device, memory))
-            self._by_identity[id(value)] = found
+            found = self._by_identity[id(value)] = self._add_new(value, name, device)
         return found
 
-    def _key(self, value: object) -> object:
+    def _add_new(self, value: object, name: str, device: str) -> int:
+        key: object
         if isinstance(value, LazyPayload):  # its framework need not be installed
-            return value.memory_key()
-        return backend(self._backend_name).storage_key(materialize(value))
+            key = value.memory_key()
+        else:
+            value = materialize(value)
+            key = backend(self._backend_name).storage_key(value)
+        found = self._by_key.get(key)
+        if found is None:
+            found = self._by_key[key] = len(self._values)
+            memory = key if isinstance(key, MemoryKey) else self._measure(value, key)
+            _check_dtype(memory.dtype, name)
+            self._values.append(PlannedValue(name, value, device, memory))
+        return found
 
     def _measure(self, value: object, key: object) -> MemoryKey:
         """Shape and dtype of a value whose backend does not tell where it lies."""
@@ -89,7 +92,7 @@ class PayloadPlan:
         """Bytes of a saved value."""
         if isinstance(value, LazyPayload):
             return value.host()
-        return backend(self._backend_name).to_host(materialize(value))
+        return backend(self._backend_name).to_host(value)
 
     @property
     def values(self) -> Sequence[PlannedValue]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, final
 
@@ -43,7 +43,7 @@ class Conditional:
     value: bool
     """The answer."""
     kind: TestKind
-    """What asked; `unknown` on a loaded trace and where the source is not at hand."""
+    """What asked; `unknown` where the source is not at hand."""
     arm: Arm | None
     """What ran next; None where neither the answer nor a later event tells."""
     test: str
@@ -62,8 +62,17 @@ class Conditional:
 
 def conditionals(state: State) -> tuple[Conditional, ...]:
     """Every `bool(tensor)` of the run, in order."""
+    if state.info.conditionals is not None:
+        return state.info.conditionals
     reads = state.records.reads
     return tuple([_conditional(state, number) for number, read in enumerate(reads) if read.kind == "bool"])
+
+
+def portable(found: tuple[Conditional, ...]) -> tuple[Conditional, ...]:
+    """Conditionals without the paths of this machine."""
+    return tuple(
+        [each if each.source is None else replace(each, source=replace(each.source, path=None)) for each in found]
+    )
 
 
 def _conditional(state: State, number: int) -> Conditional:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 import msgspec
 
@@ -216,21 +216,18 @@ def _decode_info(tables: Tables, decoder: TemplateDecoder) -> TraceInfo:
     for field in fields(TraceInfo):
         if field.name not in facts and field.name in tables.info:
             value = decoder.decode(tables.info[field.name])
-            facts[field.name] = value if hints[field.name] is object else _typed(value, hints[field.name])
+            hint = hints[field.name]
+            facts[field.name] = value if hint is object else msgspec.convert(_plain(value), hint)
     return TraceInfo(**facts)
 
 
-def _typed(value: object, hint: Any) -> object:
-    """Value of a field, checked against its type; a dataclass was stored by its fields."""
-    if not isinstance(value, StructValue):
-        return msgspec.convert(value, hint)
-    known = get_type_hints(hint)
-    plain = {
-        name: _typed(part, known[name])
-        for name, part in value.fields.items()
-        if name in known and not isinstance(part, Opaque)
-    }
-    return hint(**plain)
+def _plain(value: object) -> object:
+    """Value with its dataclasses as dictionaries; fields that no bundle can hold keep their defaults."""
+    if isinstance(value, StructValue):
+        return {name: _plain(part) for name, part in value.fields.items() if not isinstance(part, Opaque)}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in cast("Sequence[object]", value)]
+    return value
 
 
 def _groups(tables: Tables) -> tuple[tuple[int, int], ...] | None:

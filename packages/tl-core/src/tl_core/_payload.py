@@ -97,13 +97,13 @@ class PayloadFile:
         if stored is None or not 0 <= view.region < len(self._regions):
             return False
         region = self._regions[view.region]
-        strides = contiguous_strides(view.shape) if view.strides is None else view.strides
-        if len(strides) != len(view.shape):
+        room = region.stop - region.start - view.offset
+        if view.strides is None:
+            return view.size_bytes <= room
+        if len(view.strides) != len(view.shape):
             return False
-        if 0 in view.shape:
-            return True
-        last = sum((length - 1) * step for length, step in zip(view.shape, strides, strict=True))
-        return view.offset + (last + 1) * stored.itemsize <= region.stop - region.start
+        last = sum((length - 1) * step for length, step in zip(view.shape, view.strides, strict=True))
+        return 0 not in view.shape and (last + 1) * stored.itemsize <= room
 
     def region(self, index: int) -> memoryview:
         """Bytes of a region, straight from the file.

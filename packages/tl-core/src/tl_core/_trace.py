@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, final
 from tl_core._accessor import BufferAccessor, LayerAccessor, ModuleAccessor, OpAccessor, ParamAccessor
 from tl_core._autograd import TraceAutograd
 from tl_core._bundle_save import check_request, save
-from tl_core._conditional import Conditional, conditionals
+from tl_core._conditional import Conditional, conditionals, portable
 from tl_core._extension import extension
 from tl_core._find import find
 from tl_core._graph import Graph
@@ -64,6 +64,8 @@ class TraceInfo:
     """Whether the trace came from a bundle."""
     groups: tuple[tuple[int, int], ...] | None = None
     """Layer index and 1-based pass of each op where a bundle stored them; None: derive them."""
+    conditionals: tuple[Conditional, ...] | None = None
+    """Tests on tensors where a bundle stored them: only live code tells what was tested; None: derive them."""
     stop_reason: str = ""
     """Why the run was ended early, where it was."""
 
@@ -355,7 +357,7 @@ class Trace:
         groups = tuple(zip(grouping.layer_of, grouping.pass_of, strict=True))
         return save(
             state.records,
-            replace(state.info, groups=groups),
+            replace(state.info, groups=groups, conditionals=portable(conditionals(state))),
             path,
             level=level,
             overwrite=overwrite,

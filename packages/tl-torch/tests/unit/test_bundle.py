@@ -39,10 +39,8 @@ def same(left: Any, right: Any) -> bool:
         return left is right
     if (left.dtype, left.shape, left.device) != (right.dtype, right.shape, right.device):
         return False
-    left, right = left.detach().resolve_conj().resolve_neg(), right.detach().resolve_conj().resolve_neg()
-    return left.numel() == 0 or bytes(left.contiguous().reshape(-1).view(torch.uint8)) == bytes(
-        right.contiguous().reshape(-1).view(torch.uint8)
-    )
+    bits = [side.detach().resolve_conj().resolve_neg().contiguous().reshape(-1) for side in (left, right)]
+    return left.numel() == 0 or torch.equal(bits[0].view(torch.uint8), bits[1].view(torch.uint8))
 
 
 def reloaded(trace: Trace, folder: Path) -> Trace:
@@ -172,6 +170,32 @@ def test_a_recurrent_network(tmp_path: Path) -> None:
     assert loaded.cost.flops == trace.cost.flops
     assert str(loaded.summary()).split(" · loaded from")[0] == str(trace.summary())
     assert loaded.to_pandas().equals(trace.to_pandas())
+
+
+def test_tests_on_tensors_are_kept(tmp_path: Path) -> None:
+    def branch(x: torch.Tensor) -> torch.Tensor:
+        if x.sum() > 0:
+            x = x * 2
+        while x.sum() < 20:
+            x = x + 3
+        return x if x.max() > 100 else -x
+
+    trace = tl.trace(Run(branch), torch.ones(3))
+    loaded = reloaded(trace, tmp_path)
+    assert [(test.kind, test.value, test.arm, test.test) for test in loaded.conditionals] == [
+        ("if", True, "then", "x.sum() > 0"),
+        ("while", True, "body", "x.sum() < 20"),
+        ("while", True, "body", "x.sum() < 20"),
+        ("while", False, "exit", "x.sum() < 20"),
+        ("ifexp", False, "else", "x.max() > 100"),
+    ]
+    for test, before in zip(loaded.conditionals, trace.conditionals, strict=True):
+        assert (test.op, test.span, test.arm_span) == (before.op, before.span, before.arm_span)
+        assert test.source is not None
+        assert test.source.path is None
+        assert str(test.source) == str(before.source)
+    again = tl.load(loaded.save(tmp_path / "again.tlspec"))
+    assert again.conditionals == loaded.conditionals
 
 
 def test_source_lines_are_kept_by_base_name(tmp_path: Path) -> None:
