@@ -41,10 +41,10 @@ class Recorder:
             self._modules[address] = record
         return self._modules[address]
 
-    def op(self, function, *parents, shape=(1, 8), params=(), count=None, edited=False, ns=1000):
+    def op(self, function, *parents, shape=(1, 8), params=(), count=None, edited=False, ns=1000, frames=()):
         """Append a call of a function; `params` are addresses with shapes, `count` asks for several outputs."""
         indices = tuple(self._param(address, size) for address, size in params)
-        call = self.builder.call(function, function, None, parents, None, indices, (), ns, False)
+        call = self.builder.call(function, function, None, parents, None, indices, frames, ns, False)
         if edited:
             call.meta = {"is_edited": True}
         made = [
