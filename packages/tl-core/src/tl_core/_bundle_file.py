@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 MANIFEST_NAME = "manifest.json"
 MAX_MANIFEST_BYTES = 1 << 24
 COPY_AGAIN = "copy the bundle again, or save the trace again"
-_CHUNK = 1 << 20
 # A bundle never holds links, and opening a pipe must not wait for its other end.
 _READ_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
@@ -99,16 +98,6 @@ def read_entry(directory: str, entry: FileEntry) -> bytes:
         content = file.read(entry.size)
     check_digest(path, hashlib.sha256(content).hexdigest(), entry.sha256)
     return content
-
-
-def digest_of(descriptor: int) -> str:
-    """SHA-256 of a whole open file, read in pieces."""
-    digest = hashlib.sha256()
-    position = 0
-    while chunk := os.pread(descriptor, _CHUNK, position):
-        digest.update(chunk)
-        position += len(chunk)
-    return digest.hexdigest()
 
 
 def check_digest(path: str, found: str, expected: str) -> None:

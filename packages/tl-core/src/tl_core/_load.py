@@ -17,7 +17,6 @@ from tl_core._bundle_file import (
     MANIFEST_NAME,
     MAX_MANIFEST_BYTES,
     check_digest,
-    digest_of,
     open_entry,
     open_file,
     read_entry,
@@ -179,16 +178,18 @@ def _open_payloads(directory: str, entry: FileEntry, checksums: list[int], *, wh
     path = os.path.join(directory, entry.name)
     descriptor = open_entry(directory, entry)
     file = PayloadFile(path, descriptor)
-    with refusing("read", path):
+    with refusing("read", path), open(descriptor, "rb", closefd=False) as opened:
         try:
-            length = header_length(os.pread(descriptor, 8, 0), entry.size)
-            header = os.pread(descriptor, length, 0)
+            length = header_length(opened.read(8), entry.size)
+            opened.seek(0)
+            header = opened.read(length)
             check_digest(path, hashlib.sha256(header).hexdigest(), entry.header_sha256 or "")
-            if whole:
-                check_digest(path, digest_of(descriptor), entry.sha256)
             file.list_regions(length, decode_header(header, entry.size), checksums)
         except HeaderError as error:
             raise _damaged(path, str(error), "file_altered") from None
+        if whole:
+            opened.seek(0)
+            check_digest(path, hashlib.file_digest(opened, "sha256").hexdigest(), entry.sha256)
     return file
 
 
