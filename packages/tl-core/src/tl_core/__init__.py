@@ -77,6 +77,7 @@ from tl_core._replay import Finiteness as Finiteness
 from tl_core._replay import Leaf as Leaf
 from tl_core._replay import Replayed as Replayed
 from tl_core._replay import UnreplayableError as UnreplayableError
+from tl_core._replay import leaves_of as leaves_of
 from tl_core._replay_host import array_difference as array_difference
 from tl_core._save import SaveOption as SaveOption
 from tl_core._save import SavePolicy as SavePolicy
@@ -185,6 +186,7 @@ __all__ = [
     "ValidationStatus",
     "array_difference",
     "last_validation_failure",
+    "leaves_of",
     "note_failure",
     "records_of",
     "validate_trace",

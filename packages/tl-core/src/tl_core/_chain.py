@@ -154,6 +154,10 @@ class Chains:
         where = op.module
         return (-1, -1) if where is None else (self._anchors[where.index], where.module.index)
 
+    def site_of(self, op: OpRecord) -> int:
+        """Number of an op's call site; -1 for sources and outputs."""
+        return -1 if op.call is None else self.sites.number(op.call.frames)
+
     def _token(self, op: int) -> tuple[str, int, tuple[int, ...]]:
         """What was called: function, output position and parameters."""
         record = self._ops[op]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from tl_core._chain import Chains
     from tl_core._edge import Edges
+    from tl_core._loop import Loops
     from tl_core._record import OpRecord
 
 
@@ -37,9 +38,25 @@ def candidates(ops: Sequence[OpRecord], chains: Chains, link: Sequence[int]) -> 
     return {index: key for index, key in keys.items() if heads.get(key, 0) > 1}
 
 
-def link_echoes(ops: Sequence[OpRecord], link: list[int], keys: dict[int, Hashable], edges: Edges) -> None:
+def link_echoes(
+    ops: Sequence[OpRecord],
+    chains: Chains,
+    loops: Loops | None,
+    link: list[int],
+    keys: dict[int, Hashable],
+    edges: Edges,
+) -> None:
     """Link the first pass of a layer to another layer that it repeats."""
     layers = _Layers(link)
+
+    def may_join(earlier: int, later: int) -> bool:
+        """Only a first pass is joined, and nothing that the rounds of a loop have parted."""
+        if link[later] >= 0:
+            return False
+        if chains.site_of(ops[earlier]) != chains.site_of(ops[later]):
+            return True
+        return loops is not None and not loops.contradict(earlier, later)
+
     starts, targets = edges.child_rows()
     for _ in range(ROUNDS):
         changed = False
@@ -48,7 +65,7 @@ def link_echoes(ops: Sequence[OpRecord], link: list[int], keys: dict[int, Hashab
             parents = ops[op].parents
             read = (key, tuple([layers.find(parent) for parent in parents]))
             before = last.get(read)
-            if before is not None and link[op] < 0 and ops[before].parents != parents:
+            if before is not None and ops[before].parents != parents and may_join(before, op):
                 changed |= layers.join(before, op)
             last[read] = op
         last.clear()
@@ -56,7 +73,7 @@ def link_echoes(ops: Sequence[OpRecord], link: list[int], keys: dict[int, Hashab
             children = targets[starts[op] : starts[op + 1]]
             fed = (keys[op], tuple([(layers.find(child), ops[child].parents.index(op)) for child in children]))
             after = last.get(fed)
-            if after is not None and link[after] < 0 and targets[starts[after] : starts[after + 1]] != children:
+            if after is not None and targets[starts[after] : starts[after + 1]] != children and may_join(op, after):
                 changed |= layers.join(op, after)
             last[fed] = op
         if not changed:

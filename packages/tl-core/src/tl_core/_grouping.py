@@ -90,13 +90,13 @@ def group(records: Records, edges: Callable[[], Edges]) -> Grouping:
     ops = records.ops
     chains = Chains(records)
     link = chains.link
-    if chains.loose:
-        loops = Loops(ops, chains, edges())
+    loops = Loops(ops, chains, edges()) if chains.loose else None
+    if loops is not None:
         loops.part()
         link = _links(loops.color)
     keys = candidates(ops, chains, link)
     if keys:
-        link_echoes(ops, link, keys, edges())
+        link_echoes(ops, chains, loops, link, keys, edges())
     return _number(link)
 
 

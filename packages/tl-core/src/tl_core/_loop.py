@@ -61,6 +61,17 @@ class Loops:
                 quiet += 1
             forwards = not forwards
 
+    def contradict(self, one: int, other: int) -> bool:
+        """Whether different colours stand at one place next to two calls of one site."""
+        for forwards, last_of in ((True, self._before), (False, self._after)):
+            found = [
+                self._evidence(op, self._near(op, forwards=forwards), last_of.get(op, -1), forwards=forwards)
+                for op in (one, other)
+            ]
+            if any(found[1].get(place, color) != color for place, color in found[0].items()):
+                return True
+        return False
+
     def _forget_singles(self) -> None:
         """Leave out ops that share their colour with nobody any more."""
         counts: dict[int, int] = {}

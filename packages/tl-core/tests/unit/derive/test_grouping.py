@@ -286,6 +286,21 @@ def test_densely_connected_layers_stay_apart():
     assert set(passes(run.play(model, run.input())).values()) == {1}
 
 
+def test_what_a_loop_has_parted_stays_parted():
+    """`[t.to() for t in tables]`, then a loop over the results that folds."""
+
+    def model(run, x):
+        tables = []
+        for number in range(3):
+            tables.append(run("to", run.constant(f"global:TABLE[{number}]")))
+        for table in tables:
+            x = run("add", x, run("view", table))
+        return x
+
+    run = Run()
+    assert passes(run.play(model, run.input())) == {"to_1_1": 1, "to_2_2": 1, "to_3_3": 1, "view_1_4": 3, "add_1_5": 3}
+
+
 def step(run, x, h):
     """One step of an RNN written as a method."""
     mixed = run("add", run.linear("w", x), run.linear("u", h))
