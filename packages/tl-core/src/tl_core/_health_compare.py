@@ -120,7 +120,7 @@ def compare(a: Trace, b: Trace, *, tolerance: float | None = None) -> Comparison
 @final
 class _Walk:
     def __init__(self, a: Trace, b: Trace, tolerance: float | None) -> None:
-        self._states = a._state, b._state  # noqa: SLF001 - of the same package
+        self._states = a._state, b._state
         self._backends = backend(a.backend), backend(b.backend)
         self._tolerance = tolerance
         self._compared = self._unsaved = self._unexamined = self._casts = 0

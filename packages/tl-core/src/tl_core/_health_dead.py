@@ -70,7 +70,7 @@ class DeadNeurons(Sequence[DeadUnits]):
             MissingDependencyError: pandas is not installed.
         """
         try:
-            from pandas import DataFrame  # noqa: PLC0415 - an extra, wanted by this method alone
+            from pandas import DataFrame
         except ModuleNotFoundError:
             raise MissingDependencyError(
                 "A DataFrame needs pandas, which is not installed.",
@@ -117,7 +117,7 @@ def dead_neurons(trace: Trace, dim: int = 1, threshold: float = 0.0) -> DeadNeur
             code="axis_invalid",
             remedy="dim=1 where channels come second, dim=-1 where they come last",
         )
-    state = trace._state  # noqa: SLF001 - of the same package
+    state = trace._state
     framework = backend(trace.backend)
     rows = [
         _row(op, state.labels.op(op.index), framework, dim, threshold)

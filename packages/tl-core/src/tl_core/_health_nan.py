@@ -98,7 +98,7 @@ def find_nan(trace: Trace) -> FindNanResult:
 @final
 class _Search:
     def __init__(self, trace: Trace) -> None:
-        self._state = trace._state  # noqa: SLF001 - of the same package
+        self._state = trace._state
         self._backend: Backend = backend(trace.backend)
         self._examiner: Examiner = examiner_of(self._backend)
         self._known: dict[int, Kind | None] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, cast, final, runtime_checkable
 
 from tl_core._payload import materialize
-from tl_core._record import AliasRead, CallRecord, Opaque, OpRecord, ParamRecord
+from tl_core._record import AliasRead, CallRecord, Opaque, OpRecord, ParamRecord, Records
 
 Leaf = OpRecord | ParamRecord | AliasRead
 """What stands for a tensor in the arguments of a recorded call."""
@@ -53,8 +53,20 @@ class Examiner(Protocol):
     variants: int
     """In how many surroundings a call can be run again; 0 is the one in which most were recorded."""
 
+    def begin(self, records: Records, random_state: object) -> None:
+        """Get ready for the calls of `records`, before which the generators stood in `random_state` (None: unknown)."""
+        ...
+
     def is_tensor(self, value: object) -> bool:
         """Whether `value` is a tensor of the framework."""
+        ...
+
+    def gradient(self, call: CallRecord) -> bool:
+        """Whether the call took gradients: it answers to the graph that led to its arguments, not to their values."""
+        ...
+
+    def is_zero(self, value: object) -> bool:
+        """Whether every element is zero."""
         ...
 
     def describe(self, value: object) -> tuple[tuple[int, ...], object]:
@@ -152,20 +164,26 @@ class ExaminableBackend(Protocol):
 def leaves_of(call: CallRecord) -> Iterator[Leaf]:
     """Every tensor in the arguments of a call, in order, as often as it occurs."""
     for value in call.args:
-        yield from _leaves(value)
+        yield from leaves_in(value)
     for value in (call.kwargs or {}).values():
-        yield from _leaves(value)
+        yield from leaves_in(value)
 
 
-def _leaves(value: object) -> Iterator[Leaf]:
+def leaves_of_argument(call: CallRecord, position: int, name: str) -> Iterator[Leaf]:
+    """Every tensor in one argument of a call."""
+    yield from leaves_in(call.args[position] if len(call.args) > position else (call.kwargs or {}).get(name))
+
+
+def leaves_in(value: object) -> Iterator[Leaf]:
+    """Every tensor inside one argument."""
     if isinstance(value, (OpRecord, ParamRecord, AliasRead)):
         yield value
     elif isinstance(value, (list, tuple)):
         for item in cast("Sequence[object]", value):
-            yield from _leaves(item)
+            yield from leaves_in(item)
     elif isinstance(value, Mapping):
         for item in cast("Mapping[object, object]", value).values():
-            yield from _leaves(item)
+            yield from leaves_in(item)
 
 
 def leaf_value(leaf: Leaf) -> object:

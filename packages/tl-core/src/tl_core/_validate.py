@@ -60,6 +60,11 @@ def validation_status(state: State) -> ValidationStatus:
     return ValidationStatus(state="available", backend=info.backend, source="live")
 
 
+def records_of(trace: Trace) -> Records:
+    """The records behind a trace, for backends that run it again; they are not to be changed."""
+    return trace._state.records
+
+
 def validate_trace(trace: Trace, truth: GroundTruth) -> ValidationStatus:
     """Check a trace, remember what was found, and warn when it is wrong.
 
@@ -71,7 +76,7 @@ def validate_trace(trace: Trace, truth: GroundTruth) -> ValidationStatus:
         ArtifactError: it was loaded from a bundle without functions (`validation_functions_missing`).
         ConfigurationError: it is incomplete, or kept no values.
     """
-    state = trace._state  # noqa: SLF001 - of the same package
+    state = trace._state
     records, info = state.records, state.info
     if info.loaded:
         raise _stripped(state)
@@ -120,9 +125,12 @@ class _Validation:
         self._truth = truth
         self._backend = framework
         self._examiner: Examiner = examiner_of(framework)
+        self._examiner.begin(self._records, truth.random_state)
         weights, constant = _origins(self._records, self._examiner)
         self._perturber = Perturber(self._examiner, weights, constant)
-        self._checker = CallChecker(self._examiner, self._perturber, self._depth, constant, truth.random_state)
+        self._checker = CallChecker(
+            self._records.ops, self._examiner, self._perturber, self._depth, constant, truth.random_state
+        )
         self._findings: list[Finding] = []
         self._unverified: dict[int, str] = {}
         self._memory = _BufferMemory(self._records)
@@ -292,9 +300,9 @@ class _Validation:
 
 
 def _first(findings: Sequence[Finding]) -> Finding | None:
-    """Degenerate final outputs before everything, else the earliest op."""
+    """Degenerate final outputs and gradients before everything, else the earliest op."""
     for finding in findings:
-        if finding.extra.get("scope") == "final_outputs":
+        if finding.extra.get("scope") == "final_outputs" or finding.extra.get("degenerate_kind") == "zero_gradient":
             return finding
     return min(findings, key=lambda finding: finding.op, default=None)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 from tl_core._payload import materialize
 from tl_core._perturb import Base, Perturber, parents_of
 from tl_core._record import AliasRead, CallRecord, OpRecord
-from tl_core._replay import Arguments, Replayed, UnreplayableError, leaves_of
+from tl_core._replay import Arguments, Replayed, UnreplayableError, leaves_in, leaves_of, leaves_of_argument
 from tl_core._validate_finding import Finding
 
 if TYPE_CHECKING:
@@ -16,7 +16,15 @@ if TYPE_CHECKING:
 
     from tl_core._replay import Difference, Examiner
 
-_REPLAY_ERRORS = (RuntimeError, ValueError, IndexError, TypeError, ArithmeticError, NotImplementedError, LookupError)
+_REPLAY_ERRORS = (
+    RuntimeError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AssertionError,
+    ArithmeticError,
+    NotImplementedError,
+)
 
 
 @final
@@ -36,12 +44,16 @@ class CallChecker:
 
     def __init__(
         self,
+        ops: Sequence[OpRecord],
         examiner: Examiner,
         perturber: Perturber,
         depth: Callable[[CallRecord, Sequence[OpRecord]], int],
         constant: bytearray,
         random_state: object,
     ) -> None:
+        self._ops = ops
+        self._after_gradient = bytearray(len(ops))
+        """Per op index: 1 where the value came through a gradient."""
         self._examiner = examiner
         self._perturber = perturber
         self._depth = depth
@@ -85,6 +97,10 @@ class CallChecker:
             ]
         elif found and base.random and not self._was_known:
             return Verdict([], unverified="random_state_unknown", replayed=replayed, arguments=base.arguments)
+        if not found and outputs and self._nested_gradient(call, outputs):
+            message = "it takes a gradient of a gradient, or with respect to inputs that depend on each other"
+            extra = {"invariant": "backward_graph_invariants"}
+            found = [Finding(outputs[0].index, "metadata_invariant", message, extra=extra)]
         if not found and outputs:
             found = list(self._degenerate(base)) or list(self._narrowed(base)) or self._unanswered(base)
         return Verdict(found, replayed=replayed, arguments=base.arguments)
@@ -140,9 +156,11 @@ class CallChecker:
                 raise UnreplayableError("value_missing", "the value of the op was not saved")
             if self._examiner.same(saved, again):
                 continue
+            if uninitialised and self._examiner.describe(saved) == self._examiner.describe(again):
+                continue
             depth = self._depth(call, outputs)
             difference: Difference | None = self._examiner.difference(saved, again, depth)
-            if difference is None or (uninitialised and difference.max_abs is not None):
+            if difference is None:
                 continue
             found.append(Finding(output.index, "forward_replay", difference.message, difference, saved, again, depth))
         return found
@@ -152,6 +170,15 @@ class CallChecker:
     def _degenerate(self, base: Base) -> Iterator[Finding]:
         """Outputs without one finite element."""
         examiner = self._examiner
+        if examiner.gradient(base.call) and all(examiner.is_zero(value) for value in base.values):
+            yield Finding(
+                base.outputs[0].index,
+                "degenerate_forward",
+                "every gradient that it took is zero, so nothing that depends on it can be checked",
+                saved=base.values[0],
+                extra={"degenerate_kind": "zero_gradient", "scope": "op"},
+            )
+            return
         for output in base.outputs:
             value = base.values[output.position]
             if examiner.finiteness(value) != "none" or examiner.uninitialised(base.call):
@@ -191,6 +218,29 @@ class CallChecker:
                     output.index, "argument_logging", "it read memory that holds values of ops that are not its parents"
                 )
 
+    def _nested_gradient(self, call: CallRecord, outputs: Sequence[OpRecord]) -> bool:
+        """Whether a gradient goes back through another gradient, or one of its inputs led to another."""
+        for output in outputs:
+            upstream = any(self._after_gradient[parent] for parent in output.parents)
+            self._after_gradient[output.index] = upstream or self._examiner.gradient(call)
+        return self._examiner.gradient(call) and (
+            any(self._after_gradient[parent] for parent in outputs[0].parents) or self._linked(call)
+        )
+
+    def _linked(self, call: CallRecord) -> bool:
+        wanted = {leaf.index for leaf in leaves_of_argument(call, 1, "inputs") if isinstance(leaf, OpRecord)}
+        for index in wanted:
+            front = list(self._ops[index].parents)
+            seen: set[int] = set()
+            while front:
+                parent = front.pop()
+                if parent in wanted:
+                    return True
+                if parent not in seen:
+                    seen.add(parent)
+                    front.extend(self._ops[parent].parents)
+        return False
+
     def _left_by(self, record: OpRecord) -> Sequence[object]:
         return () if record.call is None else self._hidden.get(record.call.index, ())
 
@@ -219,6 +269,7 @@ def _argument_findings(call: CallRecord, outputs: Sequence[OpRecord], examiner: 
     leaves = list(leaves_of(call))
     plain = list(dict.fromkeys(leaf.index for leaf in leaves if isinstance(leaf, OpRecord)))
     aliased = {parent for leaf in leaves if isinstance(leaf, AliasRead) for parent in parents_of(leaf)}
+    written = _written(call)
     raw = any(examiner.is_tensor(value) for value in _plain_values([*call.args, *(call.kwargs or {}).values()]))
     for output in outputs:
         if raw:
@@ -228,10 +279,26 @@ def _argument_findings(call: CallRecord, outputs: Sequence[OpRecord], examiner: 
             message = "its parent {parent} is none of its arguments"
             yield Finding(output.index, "argument_logging", message, extra={"parent": unknown[0]})
             continue
+        missing = [index for index in plain if index not in output.parents and index not in written]
+        if missing:
+            message = "it was given {parent}, which is not among its parents"
+            yield Finding(output.index, "argument_logging", message, extra={"parent": missing[0]})
+            continue
         listed = [parent for parent in output.parents if parent in plain and parent not in aliased]
         if listed != [index for index in plain if index in output.parents and index not in aliased]:
             message = f"its parents are ops {listed}, which is not the order of its arguments"
             yield Finding(output.index, "argument_logging", message)
+
+
+def _written(call: CallRecord) -> set[int]:
+    """Ops whose tensors the call wrote over: what they held before need not be a parent."""
+    first = call.args[:1] if call.inplace else ()
+    return {
+        leaf.index
+        for value in (*first, (call.kwargs or {}).get("out"))
+        for leaf in leaves_in(value)
+        if isinstance(leaf, OpRecord)
+    }
 
 
 _ONE_MUTATION = {"reasons": ["unrecorded_operator_mutation"], "n_gaps": 1}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
 
@@ -11,6 +10,9 @@ from tl_core import CallRecord, Examiner, HostArray, MemoryKey, OpCost, OpRecord
 from tl_torch._cost import cost
 from tl_torch._replay import TorchExaminer
 from tl_torch._torch_private import data_address, host_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 
 @final

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
-from torch._ops import OpOverload, OpOverloadPacket  # noqa: PLC2701 - torch gives operators no public type
+from torch._ops import OpOverload, OpOverloadPacket
 
 from tl_core import CallRecord, Difference, Finiteness, OpRecord, ParamRecord, Replayed, UnreplayableError
 from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, describe
@@ -26,7 +26,7 @@ from tl_torch._torch_private import version_of
 from tl_torch._values import contains, difference, finiteness, same
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from tl_core import Leaf, Records
 
@@ -231,7 +231,7 @@ def _is_index(leaf: Leaf) -> bool:
 
 
 @contextmanager
-def _surroundings(outputs: Sequence[OpRecord], variant: int) -> Iterator[None]:
+def _surroundings(outputs: Sequence[OpRecord], variant: int) -> Generator[None, None, None]:
     """Where a call runs again: as here without gradients, under autocast, without it, with gradients."""
     with torch.set_grad_enabled(variant == 3):
         if variant in {0, 3} or not outputs:

@@ -14,7 +14,7 @@ from tl_torch._structure import tensors_in
 from tl_torch._torch_private import lazy_clone, storage_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from tl_torch._preflight import Target
 
@@ -74,7 +74,7 @@ def plain_forward(
 
 
 @contextmanager
-def unfused_attention() -> Iterator[None]:
+def unfused_attention() -> Generator[None, None, None]:
     """Hold off the fused attention of evaluation mode, which a trace records as its parts."""
     before = torch.backends.mha.get_fastpath_enabled()
     torch.backends.mha.set_fastpath_enabled(False)

@@ -28,7 +28,7 @@ class ModelState:
             (value, copy.copy(value))
             for module, attributes in self._modules
             for value in attributes.values()
-            if type(value) in _CONTAINERS or value in (module._parameters, module._buffers)  # noqa: SLF001
+            if type(value) in _CONTAINERS or value in (module._parameters, module._buffers)
         ]
         named = {id(tensor): tensor for _, tensor in tensors_in([args, kwargs])}
         held = {id(tensor): tensor for module, _ in self._modules for tensor in _held(module)}
