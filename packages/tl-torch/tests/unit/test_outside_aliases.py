@@ -52,10 +52,11 @@ def test_aliases_taken_before_the_trace_stay_aliases(alias: str, mode: str) -> N
     for k, (owner, other) in enumerate(zip(owners, aliases, strict=True)):
         assert owner.reshape(-1).tolist() == [k + 2.0] * 4
         assert agree(other, owner), k
-    for other in aliases:
-        other[:] = 9
-    for owner in owners:
-        assert owner.reshape(-1).tolist() == [9.0] * 4
+    if not isinstance(aliases[0], np.ndarray) or aliases[0].flags.writeable:  # NumPy 1 reads DLPack only
+        for other in aliases:
+            other[:] = 9
+        for owner in owners:
+            assert owner.reshape(-1).tolist() == [9.0] * 4
     if mode == "copy":
         assert all(op.out.eq(1).all() for op in trace.ops)
 
