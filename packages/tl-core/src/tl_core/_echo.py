@@ -25,17 +25,25 @@ ROUNDS = 16
 def candidates(ops: Sequence[OpRecord], chains: Chains, link: Sequence[int]) -> dict[int, Hashable]:
     """Ops that stand on one innermost line with another layer of the same module call; by op, what they share."""
     heads: dict[Hashable, int] = {}
-    keys: dict[int, Hashable] = {}
-    for index, op in enumerate(ops):
-        call = op.call
-        if call is None or call.params or not call.frames:
-            continue
-        code, offset = call.frames[0][:2]
-        key = (chains.place_of(op), call.name, op.position, id(code) if not isinstance(code, str) else code, offset)
-        keys[index] = key = (key, chains.order[index])
-        if link[index] < 0:
+    for index, earlier in enumerate(link):
+        key = _line(ops[index], chains) if earlier < 0 else None
+        if key is not None:
             heads[key] = heads.get(key, 0) + 1
-    return {index: key for index, key in keys.items() if heads.get(key, 0) > 1}
+    shared = {key for key, count in heads.items() if count > 1}
+    if not shared:
+        return {}
+    lines = ((index, _line(op, chains)) for index, op in enumerate(ops))
+    return {index: key for index, key in lines if key in shared}
+
+
+def _line(op: OpRecord, chains: Chains) -> Hashable:
+    """What calls on one innermost line of one module call share; None for ops that echo nothing."""
+    call = op.call
+    if call is None or call.params or not call.frames:
+        return None
+    code, offset = call.frames[0][:2]
+    line = code if isinstance(code, str) else id(code)
+    return (*chains.place_of(op), call.name, op.position, line, offset, chains.order[op.index])
 
 
 def link_echoes(
