@@ -220,15 +220,19 @@ def drawings() -> list[Row]:
     return rows
 
 
+def peak_mb() -> float:
+    """Return the highest resident memory of this process so far, in MB; Linux only."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+
+
 def memory() -> Row:
     """Return what laying out and writing 10,000 ops adds to the peak memory of a process."""
     code = (
-        "import resource, sys; sys.path.insert(0, sys.argv[1]); from pictures import scene; "
+        "import sys; sys.path.insert(0, sys.argv[1]); from pictures import peak_mb, scene; "
         "from tl_viz import LIGHT; from tl_viz._display import display; from tl_viz._layout import lay_out; "
-        "from tl_viz._write.svg import to_svg; drawn = scene(10_000, unlike=True); "
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; "
-        "text = to_svg(display(drawn, lay_out(drawn), LIGHT)); "
-        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)"
+        "from tl_viz._write.svg import to_svg; before = peak_mb(); drawn = scene(10_000, unlike=True); "
+        "text = to_svg(display(drawn, lay_out(drawn), LIGHT)); print(peak_mb() - before)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(HERE)], capture_output=True, text=True, check=True)
     return Row(

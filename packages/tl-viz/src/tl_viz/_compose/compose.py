@@ -100,7 +100,7 @@ def _item(work: _Work, branch: Branch, frame: str, times: int) -> list[Node | Bo
     children: list[Node | Box] = []
     for child in branch.children:
         children += _item(work, child, inner, times * branch.copies)
-    if not work.frames and branch.copies == 1:
+    if branch.copies == 1 and (branch.kind == "constants" or not work.frames):
         return children
     call = calls[branch.call] if branch.kind == "module" else None
     role = "module" if branch.kind == "module" else ("run" if branch.kind == "run" else "segment")
@@ -197,7 +197,7 @@ def _tooltip(work: _Work, branch: Branch) -> str:
         lines.append(f"{network.labels[branch.op]} · {network.functions[branch.op]}")
         if network.tips:
             lines.append(network.tips[branch.op])
-    elif branch.kind in {"segment", "run"}:
+    elif branch.kind in {"segment", "constants", "run"}:
         lines.append(names(tree, branch, "")[0])
     params = params_of(tree, branch)
     lines.append(count(ops_of(tree, branch), "op") + (f" · {amount(params)} params" if params else ""))

@@ -66,6 +66,8 @@ def node_rows(tree: Tree, branch: Branch, frame: str, wishes: Wishes) -> tuple[T
         facts.append("shared params")
     if branch.kind != "op":
         facts.append(count(_ops(tree, branch), "op"))
+    if branch.kind == "constants":
+        facts.append("read no input")
     text = " · ".join([fact for fact in facts if fact])
     if text:
         rows.append(_row(text))
@@ -169,7 +171,7 @@ def _shape(tree: Tree, branch: Branch) -> str:
     """Return the shape of what a branch gives away last."""
     network = tree.network
     size = branch.end - branch.first
-    if not size or branch.kind == "segment":
+    if not size or branch.kind in {"segment", "constants"}:
         return ""
     at = _outlet(tree, branch.first, branch.end)
     shape = network.shapes[tree.op_at[at]]

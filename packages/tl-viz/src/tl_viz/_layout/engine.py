@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import chain
 from operator import add
 
+from tl_viz._calm import collector_paused
 from tl_viz._layout.geometry import Direction, Geometry, Line, Rect, turn
 from tl_viz._layout.problem import Level, Margins, Net, Placed, Slot
 from tl_viz._layout.ranks import ENTERING
@@ -38,6 +39,12 @@ def lay_out(scene: Scene, *, direction: Direction = "topdown", reuse: bool = Tru
         >>> lay_out(scene).rects["a"].width
         40
     """
+    with collector_paused():
+        return _lay_out(scene, direction, reuse)
+
+
+def _lay_out(scene: Scene, direction: Direction, reuse: bool) -> Geometry:
+    """Solve every frame, the innermost first, then move everything to its place."""
     pieced = split_edges(scene)
     sideways = direction in {"leftright", "rightleft"}
     count = len(pieced.items)

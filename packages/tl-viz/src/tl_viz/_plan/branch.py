@@ -14,7 +14,7 @@ GROWING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"
 NOTHING: list[Branch] = []
 """The children of every leaf."""
 
-Kind = Literal["op", "module", "run", "segment", "bundle", "root"]
+Kind = Literal["op", "module", "run", "segment", "constants", "bundle", "root"]
 
 
 class Branch:

@@ -94,7 +94,7 @@ def _gather(branch: Branch, members: list[int], readers: list[list[int]]) -> Non
 
 
 def _gather_constants(network: Network, root: Branch) -> None:
-    """Put neighbouring ops that depend on no input and read no parameter into one segment."""
+    """Put neighbouring ops that depend on no input and read no parameter into one branch."""
     fixed: list[bool] = []
     for op, parents in enumerate(network.parents):
         own = network.roles[op] == "op" and not network.learned[op] and op not in network.pinned
@@ -107,7 +107,7 @@ def _gather_constants(network: Network, root: Branch) -> None:
         if branch.kind == "bundle":
             continue
         branch.children = _with_segments(branch.children, fixed, whole=branch is not root)
-        waiting.extend([child for child in branch.children if child.children and child.kind != "segment"])
+        waiting.extend([child for child in branch.children if child.children and child.kind != "constants"])
 
 
 def _with_segments(children: list[Branch], fixed: list[bool], *, whole: bool) -> list[Branch]:
@@ -119,7 +119,7 @@ def _with_segments(children: list[Branch], fixed: list[bool], *, whole: bool) ->
         if child is not None and child.kind == "op" and child.call < 0 and fixed[child.op]:
             run.append(child)
             continue
-        result += [Branch("segment", children=run)] if len(run) > 1 else run
+        result += [Branch("constants", children=run)] if len(run) > 1 else run
         run = []
         if child is not None:
             result.append(child)

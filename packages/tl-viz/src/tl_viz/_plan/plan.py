@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from tl_viz._calm import collector_paused
 from tl_viz._plan.choose import MOST, choose
 from tl_viz._plan.depth import shut_below
 from tl_viz._plan.fold import fold
@@ -48,6 +49,11 @@ def make_plan(network: Network, collapse: Collapse, *, fold_repeats: bool, depth
         fold_repeats: draw a run of equal siblings once.
         depth: modules nested deeper than this many levels are always closed.
     """
+    with collector_paused():
+        return _plan(network, collapse, fold_repeats, depth)
+
+
+def _plan(network: Network, collapse: Collapse, fold_repeats: bool, depth: int | None) -> Plan:
     if collapse in {"none", 0.0}:
         return _everything(_tree(network, fold_repeats=fold_repeats, depth=depth, bundle=False))
     if collapse == "auto":

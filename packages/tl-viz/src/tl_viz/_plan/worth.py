@@ -56,7 +56,7 @@ VIEWS = frozenset(
 )
 """Functions that move numbers without computing any."""
 
-VIEW, POINTWISE, LEARNED, JOIN = 0.15, 0.5, 1.0, 0.7
+VIEW, POINTWISE, LEARNED, JOIN = 0.15, 0.5, 1.0, 1.0
 CONTAINERS = frozenset({"Sequential", "ModuleList", "ModuleDict"})
 """Classes whose name says nothing about what they hold."""
 
