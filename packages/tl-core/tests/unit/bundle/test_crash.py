@@ -202,6 +202,30 @@ def test_a_bundle_that_is_replaced_while_it_is_loaded(tmp_path: Path, monkeypatc
     assert tl_core.load(path).ops[1].out == value(3, start=9)
 
 
+def interrupted_save(path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("numpy_backend.NumpyBackend.to_host", lambda self, given: signal.raise_signal(signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            trace_of(value(3)).save(path, overwrite=True)
+
+
+def test_what_a_killed_save_left_makes_room_for_the_next_one(tmp_path: Path) -> None:
+    path = network().save(tmp_path / "a.tlspec")
+    before = files(path)
+    kill_in_the_middle(path)
+    assert len(files(path)) > 3
+    interrupted_save(path)
+    assert files(path) == before
+
+
+def test_files_of_a_damaged_bundle_are_kept_until_it_is_replaced(tmp_path: Path) -> None:
+    path = network().save(tmp_path / "a.tlspec")
+    (path / "manifest.json").write_bytes(b'{"format": "tlsp')
+    before = files(path)
+    interrupted_save(path)
+    assert files(path) == before
+
+
 def test_a_damaged_bundle_can_be_replaced(tmp_path: Path) -> None:
     path = network().save(tmp_path / "a.tlspec")
     (path / "manifest.json").write_bytes(b"{")

@@ -151,6 +151,17 @@ def test_forged_tables(whole: tuple[Path, dict[str, object]], tables: bytes) -> 
         assert str(copy / "tables.json") in str(caught.value)
 
 
+@pytest.mark.parametrize("strides", [(1, 1000), (4, 3), (1,), (2**62, 2**62), ()])
+def test_forged_strides(tmp_path: Path, strides: tuple[int, ...]) -> None:
+    base = np.arange(12, dtype=np.float32).reshape(4, 3)
+    path = trace_of(Value(base), Value(base.T)).save(tmp_path / "a.tlspec")
+    text = (path / "tables.json").read_bytes()
+    assert text.count(b'"strides":[null,[1,3]]') == 1
+    sign(path, tables=text.replace(b"[null,[1,3]]", msgspec.json.encode([None, strides])))
+    with pytest.raises(ArtifactError, match="does not fit into its region"):
+        tl_core.load(path)
+
+
 def forged_header(entries: object) -> bytes:
     text = msgspec.json.encode(entries)
     return len(text).to_bytes(8, "little") + text

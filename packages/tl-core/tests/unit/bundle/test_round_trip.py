@@ -222,6 +222,15 @@ def test_views_share_the_bytes_of_what_they_view(tmp_path: Path) -> None:
     assert [op.out for op in tl_core.load(path).ops][1:-1] == values
 
 
+def test_a_step_that_is_never_taken_does_not_matter(tmp_path: Path) -> None:
+    base = np.arange(60, dtype=np.float32).reshape(6, 10)
+    row = base[::3][:1]
+    assert row.strides == (120, 4)
+    path = trace_of(Value(row), Value(base[0, 2:5])).save(tmp_path / "a.tlspec")
+    assert sorted(regions(path).values()) == [40]
+    assert [op.out for op in tl_core.load(path).ops][1:-1] == [Value(row), Value(base[0, 2:5])]
+
+
 def test_views_without_their_base_are_stored_dense(tmp_path: Path) -> None:
     base = np.arange(1000, dtype=np.float32).reshape(10, 100)
     values = [Value(base[:, 3]), Value(base[2:4]), Value(base[3:6])]
