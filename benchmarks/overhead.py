@@ -25,7 +25,8 @@ import networks
 import torch
 from networks import Network
 from rows import Row, show, write
-from stopwatch import interleaved
+from stopwatch import Timing, paired
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map_only
 
@@ -59,6 +60,19 @@ def cloned(network: Network) -> list[object]:
     return mode.kept
 
 
+class CallOn(TorchFunctionMode):
+    """The least that any recording through torch's function seam costs."""
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func(*args, **kwargs) if kwargs else func(*args)
+
+
+def idle(network: Network) -> object:
+    """Run the network under a mode that does nothing."""
+    with CallOn():
+        return network.run()
+
+
 def traced(network: Network, save: str = "all") -> Trace:
     """Record the network."""
     return tl.trace(network.model, network.args, network.kwargs, save=save)
@@ -76,11 +90,11 @@ def read_everything(trace: Trace) -> Trace:
 def ways_of(network: Network) -> dict[str, Callable[[], object]]:
     """Everything that is measured on a network, by name."""
     return {
-        "raw": network.run,
         "recorded": lambda: traced(network),
         "derived": lambda: read_everything(traced(network)),
         "none": lambda: traced(network, "none"),
         "clone": lambda: cloned(network),
+        "idle": lambda: idle(network),
     }
 
 
@@ -90,32 +104,35 @@ def forward_rows(name: str, repetitions: int) -> Iterator[Row]:
     for grad in (True, False):
         with torch.set_grad_enabled(grad):
             count = sum(op.kind == "op" for op in traced(network).ops)
-            seconds = interleaved(ways_of(network), repetitions)
-        yield from timed_rows(name, f"{network.name}, {'grad' if grad else 'no grad'}", count, seconds)
+            timings = paired(network.run, ways_of(network), repetitions)
+        yield from timed_rows(name, f"{network.name}, {'grad' if grad else 'no grad'}", count, timings)
 
 
-def timed_rows(name: str, title: str, count: int, seconds: dict[str, float]) -> Iterator[Row]:
-    """Turn the medians of one network into rows."""
-    raw = seconds["raw"]
+def timed_rows(name: str, title: str, count: int, timings: dict[str, Timing]) -> Iterator[Row]:
+    """Turn the timings of one network into rows."""
     real = name in {"resnet18", "gpt2"}
-    note = f"{count:,} ops, raw {raw * 1e3:.3g} ms"
 
-    def over(way: str) -> float:
-        return (seconds[way] - raw) / count * US
+    def cost(way: str) -> float:
+        return timings[way].over_s / count * US
 
-    yield Row(measure="recorded, full save", network=title, value=over("recorded"), unit="us/op", bar=25, note=note)
-    yield Row(measure="derived, full save", network=title, value=over("derived"), unit="us/op", bar=40)
+    note = f"{count:,} ops, raw {timings['recorded'].raw_s * 1e3:.3g} ms"
+    yield Row(measure="recorded, full save", network=title, value=cost("recorded"), unit="us/op", bar=25, note=note)
+    yield Row(measure="derived, full save", network=title, value=cost("derived"), unit="us/op", bar=40)
     yield Row(
-        measure="derived, full save: ratio", network=title, value=seconds["derived"] / raw, unit="x raw",
+        measure="derived, full save: ratio", network=title, value=timings["derived"].ratio, unit="x raw",
         bar=1.2 if real else None,
     )  # fmt: skip
     yield Row(
-        measure='recorded, save="none": ratio', network=title, value=seconds["none"] / raw, unit="x raw",
-        bar=1.15 if real else None, note=f"{over('none'):.1f} us/op",
+        measure='recorded, save="none": ratio', network=title, value=timings["none"].ratio, unit="x raw",
+        bar=1.15 if real else None, note=f"{cost('none'):.1f} us/op",
     )  # fmt: skip
     yield Row(
-        measure="for comparison: clone every output", network=title, value=seconds["clone"] / raw, unit="x raw",
-        note=f"{over('clone'):.1f} us/op, kernels instead of functions",
+        measure="for comparison: clone every output", network=title, value=timings["clone"].ratio, unit="x raw",
+        note=f"{cost('clone'):.1f} us/op, kernels instead of functions",
+    )  # fmt: skip
+    yield Row(
+        measure="for comparison: a function mode that does nothing", network=title, value=timings["idle"].ratio,
+        unit="x raw", note=f"{cost('idle'):.1f} us/op",
     )  # fmt: skip
 
 
