@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
-from types import CodeType
-from typing import Any, cast, final
+from typing import TYPE_CHECKING, Any, final
 
 import torch
 from msgspec import Struct
@@ -13,15 +10,20 @@ from torch import nn
 
 from tl_core import AliasRead, Frames, OpKind, OpRecord, ParamRecord, SavePolicy, TraceBuilder
 from tl_torch._constants import find_constant
-from tl_torch._frames import FrameWalker
-from tl_torch._function_table import FunctionInfo
+from tl_torch._frames import caller
 from tl_torch._ledger import Entry, Ledger, Memory
-from tl_torch._module_calls import ModuleCalls
-from tl_torch._snapshot import Keeper
 from tl_torch._sources import Sources, shape_of
 from tl_torch._structure import PLAIN_TYPES, replaced
 from tl_torch._torch_private import torch_function_disabled, version_of
 from tl_torch._writes import Region, last_writers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tl_torch._frames import FrameWalker
+    from tl_torch._function_table import FunctionInfo
+    from tl_torch._module_calls import ModuleCalls
+    from tl_torch._snapshot import Keeper
 
 _TENSOR = torch.Tensor
 _PARAMETER = nn.Parameter
@@ -43,13 +45,13 @@ class ArgumentReader:
     """Resolves the arguments of the calls of one run."""
 
     __slots__ = (
-        "_builder", "_calls", "_entry_code", "_frames", "_keeper", "_ledger", "_policy", "_sources", "aliases",
+        "_builder", "_calls", "_frames", "_keeper", "_ledger", "_policy", "_sources", "aliases",
         "params", "parents",
     )  # fmt: skip
 
     def __init__(
         self, builder: TraceBuilder, ledger: Ledger, sources: Sources, policy: SavePolicy, keeper: Keeper,
-        frames: FrameWalker, calls: ModuleCalls, entry: CodeType,
+        frames: FrameWalker, calls: ModuleCalls,
     ) -> None:  # fmt: skip
         self._builder = builder
         self._ledger = ledger
@@ -58,7 +60,6 @@ class ArgumentReader:
         self._keeper = keeper
         self._frames = frames
         self._calls = calls
-        self._entry_code = entry
         self.begin()
 
     def begin(self) -> None:
@@ -89,7 +90,7 @@ class ArgumentReader:
 
     def argument(self, value: Any) -> object:
         """What stands in the record for one argument."""
-        kind = type(value)
+        kind: type[object] = type(value)
         if kind is _TENSOR:
             return self.read(value)
         if kind is _PARAMETER:
@@ -127,7 +128,7 @@ class ArgumentReader:
         version = version_of(tensor)
         if version != entry.version and not memory.has_seen(version):
             self._unseen_write(record, memory, version)
-        is_op = type(record) is OpRecord
+        is_op = isinstance(record, OpRecord)
         after = record.index if is_op else -1
         writes = memory.writes
         if writes is None or writes[-1].record.index <= after:
@@ -137,10 +138,10 @@ class ArgumentReader:
         if not found:
             return self._note(record)
         writers = tuple(dict.fromkeys(write.record for write in found))
-        if is_op and cast("OpRecord", record).kind == "buffer" and any(write.hidden for write in found):
-            before = (cast("OpRecord", record).index,) if old else ()
+        if is_op and record.kind == "buffer" and any(write.hidden for write in found):
+            before = (record.index,) if old else ()
             parents = (*before, *(writer.index for writer in writers))
-            return self._note(self.source("buffer", cast("OpRecord", record).address, tensor, memory, parents))
+            return self._note(self.source("buffer", record.address, tensor, memory, parents))
         if not is_op:
             self.params.append(record.index)
         value = self._keeper.keep(tensor, memory) if self._policy.mode == "all" else None
@@ -197,8 +198,8 @@ class ArgumentReader:
             return ledger.known[id(tensor)]
         if memory is not None and memory.owner is not None:  # another object for memory that the run knows
             return ledger.add(tensor, memory.owner, memory)
-        frame = sys._getframe(1)
-        address = find_constant(tensor, frame, self._entry_code, sources.classes, sources.functions)
+        frame = caller(1)
+        address = find_constant(tensor, frame, self._frames.entry, sources.classes, sources.functions)
         record = self.source("constant", address or "", tensor, None)
         if address is None:
             self._builder.gap(
@@ -234,7 +235,7 @@ class ArgumentReader:
 
     def here(self) -> Frames:
         """Where the user stands."""
-        return self._frames.walk(sys._getframe(1), self._calls.running, len(self._calls.running))
+        return self._frames.walk(caller(1), self._calls.running, len(self._calls.running))
 
 
 def _described(record: OpRecord | ParamRecord) -> str:

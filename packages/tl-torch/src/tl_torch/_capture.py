@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
-from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from types import CodeType
-from typing import Any, cast, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
 from torch import nn
-from torch.nn.parameter import UninitializedTensorMixin
 from torch.overrides import TorchFunctionMode
 
 from tl_core import CallRecord, CaptureError, ModuleCallRecord, OpRecord, SavePolicy, TraceBuilder
 from tl_torch._arguments import AliasedArgument, ArgumentReader
 from tl_torch._composite import Opener
-from tl_torch._frames import FrameWalker
+from tl_torch._frames import FrameWalker, caller
 from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, info_of
 from tl_torch._ledger import NO_STORAGE, Entry, Ledger, Memory
 from tl_torch._module_calls import ModuleCalls, method_codes
@@ -26,6 +22,7 @@ from tl_torch._sources import Sources
 from tl_torch._structure import PLAIN_TYPES, tensors_in
 from tl_torch._torch_private import (
     FRESH_USE_COUNT,
+    UninitializedTensorMixin,
     current_functorch_level,
     function_modes_active,
     pin_storage_key,
@@ -37,6 +34,10 @@ from tl_torch._torch_private import (
 )
 from tl_torch._write_log import Versions, WriteLog
 from tl_torch._writes import Region, last_writers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import CodeType
 
 _TENSOR = torch.Tensor
 _PLAIN = frozenset({torch.Tensor, nn.Parameter})
@@ -60,7 +61,7 @@ class Recorder(TorchFunctionMode):
         self.calls = ModuleCalls(self, forwards)
         self.frames = FrameWalker(entry, ModuleCalls.module_call.__code__, methods)
         self._reader = ArgumentReader(
-            builder, self.ledger, self.sources, policy, keeper, self.frames, self.calls, entry
+            builder, self.ledger, self.sources, policy, keeper, self.frames, self.calls
         )  # fmt: skip
         self._writes = WriteLog(self.ledger, self.sources)
         self._policy = policy
@@ -148,8 +149,10 @@ class Recorder(TorchFunctionMode):
         start = perf_counter_ns()
         if self._hidden:
             result = _visibly(func, args, kwargs)
+        elif kwargs:
+            result = func(*args, **kwargs)
         else:
-            result = func(*args, **kwargs) if kwargs else func(*args)
+            result = func(*args)
         duration = perf_counter_ns() - start
 
         if type(result) is _TENSOR:
@@ -161,7 +164,7 @@ class Recorder(TorchFunctionMode):
         written = log.written(info, args, kwargs, versions, outputs[0])
         calls = self.calls
         frames = self.frames
-        site = frames.walk(sys._getframe(2), calls.running, len(calls.running))
+        site = frames.walk(caller(2), calls.running, len(calls.running))
         if frames.method_frames or calls.direct:
             calls.attribute(frames.method_frames)
         call = self.builder.call(
@@ -180,9 +183,8 @@ class Recorder(TorchFunctionMode):
         self, call: CallRecord, outputs: Sequence[torch.Tensor], own: tuple[int, ...], aliases: list[AliasedArgument],
         info: FunctionInfo,
     ) -> OpRecord:  # fmt: skip
-        position = 0
         made_before = len(self.builder.ops)
-        for output in outputs:
+        for position, output in enumerate(outputs):
             memory = self._memory(output)
             made = tuple(self._reader.parents_of(output, memory, info, own, aliases)) if aliases else own
             grad_fn = output.grad_fn
@@ -195,7 +197,6 @@ class Recorder(TorchFunctionMode):
             if self._save_all or (self._save_some and self._policy.wants(record)):
                 record.payload = self._keeper.keep(output, memory)
             self._known[id(output)] = Entry(weakref.ref(output), record, version_of(output), memory)
-            position += 1
         return self.builder.ops[made_before]
 
     def _memory(self, output: torch.Tensor) -> Memory | None:

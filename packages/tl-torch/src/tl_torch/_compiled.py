@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, cast
 
 import torch
 from torch import nn
+
+from tl_torch._torch_private import own_children
 
 
 def eagerly() -> AbstractContextManager[object]:
@@ -15,11 +16,11 @@ def eagerly() -> AbstractContextManager[object]:
     set_stance = vars(torch.compiler).get("set_stance")
     if "torch._dynamo" not in sys.modules or set_stance is None:
         return nullcontext()
-    return cast("Any", set_stance)("force_eager")
+    return set_stance("force_eager")
 
 
 def source_of(module: nn.Module) -> nn.Module | None:
     """The module that a compiled one was made from, or None for an ordinary module."""
     if type(module).__name__ != "OptimizedModule" or not type(module).__module__.startswith("torch._dynamo"):
         return None
-    return module._modules.get("_orig_mod")  # noqa: SLF001 - its own attribute access goes to the source
+    return own_children(module).get("_orig_mod")  # its own attribute access goes to the source

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dis
 import types
-from collections.abc import Callable
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _CHECKS = ("has_torch_function", "has_torch_function_unary", "has_torch_function_variadic")
 

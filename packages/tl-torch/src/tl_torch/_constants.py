@@ -6,12 +6,14 @@ import dis
 import functools
 import sys
 import types
-from collections.abc import Iterable, Iterator
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from tl_torch._structure import PLAIN_TYPES, tensors_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import torch
 
 _SKIPPED = (types.ModuleType, types.BuiltinFunctionType, type)
 _LOCALS_ARE_LIVE = sys.version_info >= (3, 13)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
-from types import CodeType, FrameType
-from typing import final
+from typing import TYPE_CHECKING, cast, final
 
 import torch
 
-from tl_core import Frames
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import CodeType, FrameType
+
+    from tl_core import Frames
 
 MAX_FRAMES = 12
 """How many user frames a call site keeps."""
@@ -23,10 +25,11 @@ _USER, _METHOD, _FRAMEWORK, _FRAMEWORK_METHOD, _ENTRY, _MODULE_CALL = range(6)
 class FrameWalker:
     """Walks the stack of the running thread; one object a run, so that equal call sites are one tuple."""
 
-    __slots__ = ("_entry", "_methods", "_module_call", "_roles", "_sites", "_tails", "method_frames")
+    __slots__ = ("entry", "_methods", "_module_call", "_roles", "_sites", "_tails", "method_frames")
 
     def __init__(self, entry: CodeType, module_call: CodeType, methods: frozenset[int]) -> None:
-        self._entry = entry
+        self.entry = entry
+        """Code at which the stack of a recorded call ends."""
         self._methods = methods
         self.method_frames: list[FrameType] = []
         """Frames of module methods that the last walk met inside the innermost module call, innermost first."""
@@ -36,7 +39,7 @@ class FrameWalker:
         self._tails: dict[object, Frames] = {}
 
     def _role(self, code: CodeType) -> int:
-        if code is self._entry:
+        if code is self.entry:
             role = _ENTRY
         elif code is self._module_call:
             role = _MODULE_CALL
@@ -90,10 +93,10 @@ class FrameWalker:
         site = tuple(key)
         frames = self._sites.get(site)
         if frames is None:
-            frames = self._sites[site] = (*pairs, *tail)[:MAX_FRAMES]
+            frames = self._sites[site] = cast("Frames", (*pairs, *tail)[:MAX_FRAMES])
         return frames
 
 
 def caller(depth: int) -> FrameType:
     """The frame `depth` levels above the function that asks."""
-    return sys._getframe(depth + 1)
+    return sys._getframe(depth + 1)  # noqa: SLF001 - documented in `sys`, and the only way to a frame

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, cast, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 import torch
 import torch.nn.functional as F
-from torch._ops import OpOverload, OpOverloadPacket
 
-from tl_core import ReadKind
+if TYPE_CHECKING:
+    from tl_core import ReadKind
+from tl_torch._torch_private import OpOverload, OpOverloadPacket, is_mutable, overloads_of, set_grad_enabled
 
 TensorT: Any = torch.Tensor
 
@@ -161,7 +162,7 @@ _NEVER_OPENED = frozenset({
 
 def public_name(function: Callable[..., Any]) -> str:
     """The name under which people know `function`."""
-    name = str(getattr(function, "__name__", type(function).__name__)).split(".")[0]  # noqa: B009
+    name = str(getattr(function, "__name__", type(function).__name__)).split(".")[0]
     if name in {"__get__", "__set__"}:
         name = str(getattr(getattr(function, "__self__", None), "__name__", name))
         return f"set_{name}" if function.__name__ == "__set__" else name
@@ -184,17 +185,14 @@ def _opens(function: Callable[..., Any]) -> bool:
     )
 
 
-def _schema_writes(function: OpOverload | OpOverloadPacket) -> bool:
-    overloads = (
-        [function] if isinstance(function, OpOverload) else [getattr(function, name) for name in function.overloads()]
-    )
-    return any(cast("Any", overload)._schema.is_mutable for overload in overloads)
+def _schema_writes(function: Any) -> bool:
+    return any(is_mutable(overload) for overload in overloads_of(function))
 
 
 def describe(function: Callable[..., Any]) -> FunctionInfo:
     """Work out the facts about a function that the table does not hold yet."""
     name = public_name(function)
-    kernel = str(getattr(function, "__name__", name))  # noqa: B009
+    kernel = str(getattr(function, "__name__", name))
     if isinstance(function, (OpOverload, OpOverloadPacket)):
         info = FunctionInfo(name, kernel, "call", "moved" if _schema_writes(function) else "none")
         info.trusted = function.__module__.endswith((".aten", ".prims"))
@@ -214,7 +212,7 @@ def describe(function: Callable[..., Any]) -> FunctionInfo:
         info = FunctionInfo(name, kernel, "call", "declared")
         info.undeclared = UNDECLARED_WRITERS[function]
         return info
-    foreach_write = kernel.startswith("_foreach_") or kernel.startswith("_fused_") or kernel.startswith("_amp_")
+    foreach_write = kernel.startswith(("_foreach_", "_fused_", "_amp_"))
     if foreach_write:
         return FunctionInfo(name, kernel, "call", "moved")
     info = FunctionInfo(name, kernel, "call", "first" if _is_inplace(name, function) else "none")
@@ -241,7 +239,7 @@ def _build_table() -> dict[Callable[..., Any], FunctionInfo]:
     add(torch.Tensor, _METADATA_GETTERS, "metadata", getter=True)
     add(torch.Tensor, _METADATA_METHODS, "metadata")
     add(torch, _METADATA_FUNCTIONS, "metadata")
-    add(torch._C, ("_set_grad_enabled",), "metadata")
+    table[set_grad_enabled] = FunctionInfo("set_grad_enabled", "_set_grad_enabled", "metadata")
     add(torch.Tensor, _READS, "read")
     add(torch, ("is_nonzero", "equal", "allclose"), "metadata")
     add(torch, {"is_nonzero": "bool", "equal": "bool", "allclose": "bool"}, "read")

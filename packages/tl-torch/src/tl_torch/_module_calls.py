@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any, final
 
 from torch import nn
 
-from tl_core import ModuleCallRecord, ModuleRecord
 from tl_torch._compiled import source_of
+from tl_torch._frames import caller
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from tl_core import ModuleCallRecord, ModuleRecord
     from tl_torch._capture import Recorder
 
 _LOCALS_ARE_LIVE = sys.version_info >= (3, 13)
@@ -36,10 +38,14 @@ def method_codes(kinds: Iterable[type]) -> tuple[frozenset[int], dict[type, froz
     for kind in kinds:
         known = _of_class.get(kind)
         if known is None:
-            known = _of_class[kind] = (_methods(kind), _codes(vars(kind).get("forward", kind.forward)))
+            known = _of_class[kind] = (_methods(kind), _codes(_forward_of(kind)))
         every.update(map(id, known[0]))
         forwards[kind] = frozenset(map(id, known[1]))
     return frozenset(every), forwards
+
+
+def _forward_of(kind: type) -> object:
+    return next((vars(base)["forward"] for base in kind.__mro__ if "forward" in vars(base)), None)
 
 
 def _methods(kind: type) -> list[CodeType]:
@@ -80,9 +86,9 @@ class ModuleCalls:
     ) -> Any:
         """Run a module call and note what went in and what came out."""
         recorder = self._recorder
-        caller = sys._getframe(3).f_code  # beyond the two functions that every module call goes through
-        if self.direct or not self._types or id(caller) not in self._forwards.get(self._types[-1], ()):
-            recorder.frames.walk(sys._getframe(2), self.running, len(self.running))
+        code = caller(3).f_code  # beyond the two functions that every module call goes through
+        if self.direct or not self._types or id(code) not in self._forwards.get(self._types[-1], ()):
+            recorder.frames.walk(caller(2), self.running, len(self.running))
             self.attribute(recorder.frames.method_frames)
         call = recorder.builder.enter(self._record_of(module))
         source = source_of(module)

@@ -7,18 +7,18 @@ import inspect
 import multiprocessing
 import types
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast, final
 
 import torch
 from torch import nn
-from torch.nn.parameter import UninitializedTensorMixin
 
 from tl_core import ArgumentTypeError, CaptureError, ReentrantTraceError, UnsupportedTensorVariantError
 from tl_torch._compiled import source_of
 from tl_torch._seams_table import running
-from tl_torch._torch_private import is_functional_tensor
+from tl_torch._structure import tensors_in
+from tl_torch._torch_private import UninitializedTensorMixin, has_pre_hooks, is_functional_tensor
 
 MAX_OFFENDERS_SHOWN = 8
 
@@ -103,7 +103,7 @@ def _scripted(what: str) -> CaptureError:
     )
 
 
-def _kind(value: object) -> str:
+def _kind(value: Any) -> str:
     if isinstance(value, type):
         return f"the class {value.__name__}"
     name = getattr(value, "__name__", None)
@@ -134,16 +134,17 @@ def check_context() -> None:
         )
 
 
-def arguments(inputs: object, input_kwargs: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _has_names(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(key, str) for key in cast("Mapping[Any, Any]", value))
+
+
+def arguments(inputs: object, input_kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Positional and keyword arguments of the model.
 
     Raises:
         ArgumentTypeError: nothing was given (`inputs_missing`), or `input_kwargs` is no dict (`input_kwargs_invalid`).
     """
-    if input_kwargs is not None and not (
-        isinstance(input_kwargs, Mapping)
-        and all(isinstance(key, str) for key in cast("Mapping[Any, Any]", input_kwargs))
-    ):
+    if input_kwargs is not None and not _has_names(input_kwargs):
         raise ArgumentTypeError(
             f"input_kwargs takes a dict of keyword arguments, and was given {_kind(input_kwargs)}.",
             code="input_kwargs_invalid",
@@ -177,8 +178,33 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
     return _signatures[plain]
 
 
-def bind(target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
-    """Check that the arguments fit, and name the positional ones.
+@final
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Checked arguments of the model."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    names: list[str]
+    """Parameter names of `args`."""
+
+    def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
+        """Every tensor among them with its address, such as `x` or `batch.labels`."""
+        for name, value in (*zip(self.names, self.args, strict=True), *self.kwargs.items()):
+            yield from tensors_in(value, name)
+
+
+def bind(target: Target, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
+    """Check that the arguments fit the model, and name the positional ones.
+
+    Raises:
+        ArgumentTypeError: they do not fit the signature (`inputs_do_not_fit`).
+    """
+    return Given(args, kwargs, _names(target, args, kwargs))
+
+
+def _names(target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    """Names of the positional arguments.
 
     Raises:
         ArgumentTypeError: they do not fit the signature (`inputs_do_not_fit`).
@@ -189,8 +215,7 @@ def bind(target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list
         return simple
     signature = _signature(function)
     names = [f"arg{number}" for number in range(len(args))]
-    has_pre_hooks = bool(model._forward_pre_hooks)  # noqa: SLF001 - a hook may change the arguments
-    if signature is None or has_pre_hooks:
+    if signature is None or has_pre_hooks(model):  # a hook may change the arguments
         return names
     bound = isinstance(function, types.MethodType)
     try:
@@ -205,7 +230,7 @@ def bind(target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list
             positional=len(args),
             keywords=sorted(kwargs),
         ) from None
-    taken = [p for p in list(signature.parameters.values())[1 if bound else 0 :]]
+    taken = list(signature.parameters.values())[1 if bound else 0 :]
     for number, parameter in enumerate(taken[: len(args)]):
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             names[number:] = [f"{parameter.name}.{i}" for i in range(len(args) - number)]

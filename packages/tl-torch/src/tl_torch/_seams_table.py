@@ -5,15 +5,19 @@
 | `nn.Module._call_impl` | Global module hooks fire inside the user's own hooks, so they see neither what the caller passed nor what it received, and they put every module on the slow path. | by identity when the last running capture ends: `tests/unit/test_seams.py` |
 
 The replacement asks for the running thread first: modules called on other threads run as ever.
-"""  # noqa: E501 - a table
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
-from torch import nn
+from tl_torch._torch_private import module_call_function, set_module_call_function
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch import nn
 
 
 class ModuleCallHandler(Protocol):
@@ -26,10 +30,9 @@ class ModuleCallHandler(Protocol):
         ...
 
 
-_MODULE: Any = nn.Module
 _lock = threading.Lock()
 _handlers: dict[int, ModuleCallHandler] = {}
-_original: Callable[..., Any] = _MODULE._call_impl
+_original: Callable[..., Any] = module_call_function()
 
 
 def _call_impl(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
@@ -46,11 +49,11 @@ def running() -> ModuleCallHandler | None:
 
 def install(handler: ModuleCallHandler) -> None:
     """Send the module calls of the running thread through `handler`."""
-    global _original  # noqa: PLW0603 - the one piece of process-wide state, guarded by the lock
+    global _original  # the one piece of process-wide state, guarded by the lock
     with _lock:
         if not _handlers:
-            _original = _MODULE._call_impl
-            _MODULE._call_impl = _call_impl
+            _original = module_call_function()
+            set_module_call_function(_call_impl)
         _handlers[threading.get_ident()] = handler
 
 
@@ -58,5 +61,5 @@ def remove() -> None:
     """End what `install` began on the running thread."""
     with _lock:
         _handlers.pop(threading.get_ident(), None)
-        if not _handlers and cast("Any", _MODULE._call_impl) is _call_impl:
-            _MODULE._call_impl = _original
+        if not _handlers and module_call_function() is _call_impl:
+            set_module_call_function(_original)

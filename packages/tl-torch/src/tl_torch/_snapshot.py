@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from typing import Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
 import torch
 
 from tl_core import DeferredPayload, MutatedReferenceError
-from tl_torch._ledger import Memory
 from tl_torch._torch_private import lazy_clone, version_of
+
+if TYPE_CHECKING:
+    from tl_torch._ledger import Memory
 
 SaveMode = Literal["copy", "reference", "view"]
 _WRITTEN = -2

@@ -5,15 +5,18 @@ from __future__ import annotations
 import functools
 import types
 import weakref
-from collections.abc import Iterator
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, cast, final
 
 import torch
 from torch import nn
-from torch.nn.parameter import UninitializedTensorMixin
 
-from tl_core import BufferRecord, ModuleRecord, ParamRecord, TraceBuilder
 from tl_torch._structure import PLAIN_TYPES, tensors_in
+from tl_torch._torch_private import UninitializedTensorMixin, own_buffers, own_children, own_params
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tl_core import BufferRecord, ModuleRecord, ParamRecord, TraceBuilder
 
 HeldKind = Literal["buffer", "constant"]
 
@@ -70,15 +73,16 @@ class Sources:
         else:
             record.aliases.append(address)
         prefix = f"{address}." if address else ""
-        for name, param in module._parameters.items():  # noqa: SLF001 - includes tied ones
+        for name, param in own_params(module).items():
             if param is not None:
                 self._param(param, prefix + name, record, first)
-        for name, buffer in module._buffers.items():  # noqa: SLF001 - includes tied ones
+        for name, buffer in own_buffers(module).items():
             if buffer is not None:
                 self._buffer(buffer, prefix + name, record, first)
-        if module._modules and key not in above:  # noqa: SLF001 - includes shared ones
+        children = own_children(module)
+        if children and key not in above:
             below = above | {key}
-            for name, child in module._modules.items():  # noqa: SLF001 - includes shared ones
+            for name, child in children.items():
                 if child is not None:
                     child_record = self.module(child, prefix + name, below)
                     if first:
@@ -121,12 +125,12 @@ class Sources:
         attributes = vars(module)
         for name in attributes.keys() - _MODULE_STATE:
             value = attributes[name]
-            kind = type(value)
+            kind = cast("type[object]", type(value))
             if kind in PLAIN_TYPES:
                 continue
             path = f"{address}.{name}" if address else name
             if isinstance(value, functools.partial):
-                self._partial(value, path)
+                self._partial(cast("functools.partial[Any]", value), path)
             elif kind is types.FunctionType:
                 self.functions.append(value)
             elif not isinstance(value, _FUNCTIONS):

@@ -75,7 +75,7 @@ def _children(value: Any) -> Iterator[tuple[str, Any]]:
         for field in dataclasses.fields(value):
             yield f".{field.name}", getattr(value, field.name, None)
     elif isinstance(getattr(value, "__dict__", None), dict) and not type(value).__module__.startswith("torch.fx"):
-        for name, item in vars(value).items():
+        for name, item in cast("dict[str, Any]", vars(value)).items():
             yield f".{name}", item
 
 
@@ -88,7 +88,7 @@ def replaced(value: Any, tensor: Callable[[torch.Tensor], object]) -> Any:
 
 
 def _copy(value: Any, tensor: Callable[[torch.Tensor], object], inside: list[int]) -> Any:
-    kind = type(value)
+    kind = cast("type[object]", type(value))
     if kind in PLAIN_TYPES:
         return value
     if isinstance(value, torch.Tensor):

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
+from torch._ops import OpOverload as OpOverload
+from torch._ops import OpOverloadPacket as OpOverloadPacket
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
 
 _C: Any = torch._C
 _untyped: Any = torch.UntypedStorage
@@ -89,7 +93,7 @@ torch_function_disabled: Any = _C.DisableTorchFunction
 
 
 @contextmanager
-def torch_function_enabled() -> Iterator[None]:
+def torch_function_enabled() -> Generator[None]:
     """Undo `torch_function_disabled` inside it."""
     before = _C._get_torch_function_state()
     _C._set_torch_function_state(_C._TorchFunctionState.ENABLED)
@@ -97,3 +101,56 @@ def torch_function_enabled() -> Iterator[None]:
         yield
     finally:
         _C._set_torch_function_state(before)
+
+
+set_grad_enabled: Any = _C._set_grad_enabled
+"""What `torch.no_grad` and its like call; it arrives like a function of tensors."""
+
+
+def overloads_of(operator: OpOverload[..., Any] | OpOverloadPacket[..., Any]) -> list[Any]:
+    """The overloads behind an operator."""
+    if isinstance(operator, OpOverload):
+        return [operator]
+    return [getattr(operator, name) for name in operator.overloads()]
+
+
+def is_mutable(overload: Any) -> bool:
+    """Whether an operator declares that it writes an argument."""
+    return overload._schema.is_mutable
+
+
+_MODULE: Any = torch.nn.Module
+
+
+def module_call_function() -> Callable[..., Any]:
+    """What runs when a module is called."""
+    return _MODULE._call_impl
+
+
+def set_module_call_function(function: Callable[..., Any]) -> None:
+    """Put `function` in the place of what runs when a module is called."""
+    _MODULE._call_impl = function
+
+
+def has_pre_hooks(module: torch.nn.Module) -> bool:
+    """Whether the user registered hooks that see the arguments of a module first."""
+    return bool(cast("Any", module)._forward_pre_hooks)
+
+
+def own_params(module: torch.nn.Module) -> dict[str, torch.nn.Parameter | None]:
+    """Parameters that a module owns directly, tied ones included."""
+    return cast("Any", module)._parameters
+
+
+def own_buffers(module: torch.nn.Module) -> dict[str, torch.Tensor | None]:
+    """Buffers that a module owns directly, shared ones included."""
+    return cast("Any", module)._buffers
+
+
+def own_children(module: torch.nn.Module) -> dict[str, torch.nn.Module | None]:
+    """Modules registered directly on a module, shared ones included."""
+    return cast("Any", module)._modules
+
+
+UninitializedTensorMixin: Any = cast("Any", torch.nn.parameter).UninitializedTensorMixin
+"""Base of lazy parameters that have no shape yet."""

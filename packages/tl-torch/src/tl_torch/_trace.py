@@ -5,10 +5,9 @@ from __future__ import annotations
 import difflib
 import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from time import perf_counter_ns
-from typing import Any, Literal, final, get_args
+from typing import TYPE_CHECKING, Any, Literal, final, get_args
 
 import torch
 
@@ -26,6 +25,7 @@ from tl_core import (
 from tl_torch._capture import Recorder
 from tl_torch._compiled import eagerly
 from tl_torch._preflight import (
+    Given,
     Target,
     arguments,
     bind,
@@ -40,10 +40,13 @@ from tl_torch._snapshot import Keeper, SaveMode, settle_allocator
 from tl_torch._structure import replaced, tensors_in
 from tl_torch._torch_private import torch_function_disabled
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
 _numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: itertools.count(1))
 
 
-def trace(
+def trace(  # noqa: PLR0913 - the entry point
     model: torch.nn.Module | Any,
     inputs: Any = None,
     input_kwargs: Mapping[str, Any] | None = None,
@@ -112,13 +115,12 @@ def trace(
         )
     target = target_of(model)
     check_context()
-    args, kwargs = arguments(inputs, input_kwargs)
-    names = bind(target, args, kwargs)
+    given = bind(target, *arguments(inputs, input_kwargs))
     policy = save_policy(save, like)
     settle_allocator()
     keeper = Keeper(save_mode, detach=options.detach_saved_activations, compact=policy.mode == "some")
     with torch_function_disabled():
-        run = _Run(target, args, kwargs, names, policy, keeper, options, name)
+        run = _Run(target, given, policy, keeper, options, name)
     return run.trace()
 
 
@@ -142,27 +144,22 @@ class _Run:
     def __init__(
         self,
         target: Target,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        names: Sequence[str],
+        given: Given,
         policy: SavePolicy,
         keeper: Keeper,
         options: CaptureOptions,
         name: str | None,
     ) -> None:
         self._target = target
-        self._args = args
-        self._kwargs = kwargs
+        self._args = given.args
+        self._kwargs = given.kwargs
         self._policy = policy
         self._options = options
         self._name = name
         self._builder = TraceBuilder()
         self._recorder = Recorder(self._builder, target.model, policy, keeper, _run.__code__)
         check_scripted(self._recorder.sources.scripted)
-        self._inputs = [
-            *(item for name, value in zip(names, args, strict=True) for item in tensors_in(value, name)),
-            *(item for name, value in kwargs.items() for item in tensors_in(value, name)),
-        ]
+        self._inputs = list(given.tensors())
         check_tensors([*self._inputs, *self._recorder.sources.state()])
 
     def trace(self) -> Trace:

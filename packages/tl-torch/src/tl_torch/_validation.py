@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import torch
 
 from tl_core import CaptureOptions, ConfigurationError, GroundTruth, Trace, ValidationStatus, validate_trace
-from tl_torch._preflight import Target, arguments, bind, check_context, target_of
+from tl_torch._preflight import Given, Target, arguments, bind, check_context, target_of
 from tl_torch._replay import TorchExaminer
-from tl_torch._structure import tensors_in
 from tl_torch._trace import trace
 from tl_torch._validation_backward import backward_status
 from tl_torch._validation_forward import plain_forward
@@ -74,55 +73,53 @@ def validation(
         )
     target = target_of(model)
     check_context()
-    args, kwargs = arguments(inputs, input_kwargs)
-    names = bind(target, args, kwargs)
-    state, generators = ModelState(target.model, args, kwargs), RandomState()
+    given = bind(target, *arguments(inputs, input_kwargs))
+    state, generators = ModelState(target.model, given.args, given.kwargs), RandomState()
     try:
         with torch.set_grad_enabled(torch.is_grad_enabled() or scope == "backward"):
-            return _validation(target, args, kwargs, names, scope, state, generators)
+            return _validation(target, given, scope, state, generators)
     finally:
         state.restore()
         generators.restore()
 
 
 def _validation(
-    target: Target, args: tuple[Any, ...], kwargs: dict[str, Any], names: list[str], scope: ValidationScope,
-    state: ModelState, generators: RandomState,
-) -> ValidationStatus:  # fmt: skip
+    target: Target, given: Given, scope: ValidationScope, state: ModelState, generators: RandomState
+) -> ValidationStatus:
     random_state = TorchExaminer().random_state()
-    named_inputs = [
-        *(item for name, value in zip(names, args, strict=True) for item in tensors_in(value, name)),
-        *(item for name, value in kwargs.items() for item in tensors_in(value, name)),
-    ]
+    named_inputs = dict(given.tensors())
     sources: dict[tuple[str, str], object] = {
-        ("input", address): state.value_of(tensor) for address, tensor in named_inputs
+        ("input", address): state.value_of(tensor) for address, tensor in named_inputs.items()
     }
     sources |= {("buffer", name): state.value_of(tensor) for name, tensor in target.model.named_buffers()}
 
-    outputs, modules = plain_forward(target, *fresh(args, kwargs))
+    outputs, modules = plain_forward(target, *fresh(given.args, given.kwargs))
     buffers_after = _buffers(target)
     state.restore()
     generators.restore()
 
-    run = _record(target, args, kwargs)
-    buffers_recorded = _buffers(target)
+    run = _record(target, given)
     truth = GroundTruth(
-        outputs=outputs, sources=sources, buffers_after=buffers_after, buffers_recorded=buffers_recorded,
-        modules=modules, random_state=random_state,
-    )  # fmt: skip
+        outputs=outputs,
+        sources=sources,
+        buffers_after=buffers_after,
+        buffers_recorded=_buffers(target),
+        modules=modules,
+        random_state=random_state,
+    )
     state.restore()
     generators.restore()
     status = validate_trace(run, truth)
     if scope == "backward" and status.passed:
-        return backward_status(target, (args, kwargs), dict(named_inputs), run, status, (state, generators))
+        return backward_status(target, given, run, status, (state, generators))
     return status
 
 
-def _record(target: Target, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trace:
+def _record(target: Target, given: Given) -> Trace:
     options = CaptureOptions(detach_saved_activations=True, keep_orphans=True)
-    given, named = fresh(args, kwargs)
+    args, kwargs = fresh(given.args, given.kwargs)
     model = target.model if target.method == "__call__" else target.function
-    return trace(model, given, named, capture=options)
+    return trace(model, args, kwargs, capture=options)
 
 
 def _buffers(target: Target) -> dict[str, torch.Tensor]:

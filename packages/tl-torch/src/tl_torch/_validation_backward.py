@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
 from tl_core import UnreplayableError, ValidationFailure, note_failure, records_of
+from tl_torch._compiled import eagerly
 from tl_torch._rerun import Rerun
 from tl_torch._structure import tensors_in
 from tl_torch._validation_forward import unfused_attention
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tl_core import Trace, ValidationStatus
-    from tl_torch._preflight import Target
+    from tl_torch._preflight import Given, Target
     from tl_torch._validation_state import ModelState, RandomState
 
 DEPTH = 1 << 20
@@ -27,15 +28,13 @@ Gradients = dict[str, torch.Tensor | None]
 
 
 def backward_status(
-    target: Target, given: tuple[tuple[Any, ...], dict[str, Any]], named_inputs: Mapping[str, torch.Tensor], run: Trace,
-    status: ValidationStatus, before: tuple[ModelState, RandomState],
+    target: Target, given: Given, run: Trace, status: ValidationStatus, before: tuple[ModelState, RandomState]
 ) -> ValidationStatus:  # fmt: skip
     """Compare the gradients of all parameters and inputs with those of the recorded graph.
 
     Args:
         target: the model.
         given: its arguments.
-        named_inputs: the tensors among them, by address.
         run: the trace, which has passed the forward checks.
         status: what those said.
         before: the model and the generators as both runs have to find them.
@@ -46,10 +45,9 @@ def backward_status(
     state, generators = before
     parameters = {name: p for name, p in target.model.named_parameters() if p.requires_grad}
     with torch.enable_grad():
-        args, kwargs = given
-        with unfused_attention():
-            outputs = [tensor for _, tensor in tensors_in(target.run(args, kwargs))]
-        leaves = {name: tensor for name, tensor in named_inputs.items() if tensor.requires_grad}
+        with unfused_attention(), eagerly():
+            outputs = [tensor for _, tensor in tensors_in(target.run(given.args, given.kwargs))]
+        leaves = {name: tensor for name, tensor in given.tensors() if tensor.requires_grad}
         plain = _gradients(outputs, {**parameters, **leaves})
         state.restore()
         generators.restore()

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from tl_core import ModuleTruth
+from tl_torch._compiled import eagerly, source_of
 from tl_torch._seams_table import install, remove
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import lazy_clone, storage_key
@@ -28,7 +29,7 @@ class BoundaryWatcher:
     """Notes what the caller of each module receives."""
 
     def __init__(self, model: nn.Module, given: Sequence[torch.Tensor]) -> None:
-        self._addresses: dict[int, str] = {id(module): name for name, module in _named(model)}
+        self._addresses: dict[int, str] = {id(module): name.replace("._orig_mod", "") for name, module in _named(model)}
         held = [*model.parameters(), *model.buffers(), *given]
         self._foreign = {storage_key(tensor) for tensor in held if tensor.layout is torch.strided}
         self.modules: list[ModuleTruth] = []
@@ -38,6 +39,8 @@ class BoundaryWatcher:
     ) -> Any:
         """Run a module call and keep a snapshot of what it returns."""
         result = original(module, *args, **kwargs)
+        if source_of(module) is not None:
+            return result  # the module that it was compiled from has been seen
         address = self._addresses.get(id(module))
         if address is not None:
             kept = [self.snapshot(tensor) for _, tensor in tensors_in(result)]
@@ -66,7 +69,7 @@ def plain_forward(
     watcher = BoundaryWatcher(target.model, [tensor for _, tensor in tensors_in([args, kwargs])])
     install(watcher)
     try:
-        with unfused_attention():
+        with unfused_attention(), eagerly():
             result = target.run(args, kwargs)
     finally:
         remove()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 import sys
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, cast, final
 
@@ -14,7 +15,7 @@ from torch import nn
 from tl_torch._structure import tensors_in
 from tl_torch._values import same
 
-_CONTAINERS = (list, dict, set)
+_CONTAINERS = (list, dict, set, OrderedDict)
 
 
 @final
@@ -26,10 +27,11 @@ class ModelState:
         """With their attributes."""
         self._containers = [
             (value, copy.copy(value))
-            for module, attributes in self._modules
+            for _, attributes in self._modules
             for value in attributes.values()
-            if type(value) in _CONTAINERS or value in (module._parameters, module._buffers)
+            if type(value) in _CONTAINERS
         ]
+        """Lists, dicts and sets among the attributes (parameters, buffers and children stand in such) as they are."""
         named = {id(tensor): tensor for _, tensor in tensors_in([args, kwargs])}
         held = {id(tensor): tensor for module, _ in self._modules for tensor in _held(module)}
         self._tensors = [(tensor, tensor.detach().clone()) for tensor in {**named, **held}.values()]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import torch
 
 from tl_core import CallRecord, OpRecord
-from tl_torch._function_table import FunctionInfo
-from tl_torch._ledger import Ledger
-from tl_torch._sources import Sources
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import version_of
 from tl_torch._writes import Region, Write
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tl_torch._function_table import FunctionInfo
+    from tl_torch._ledger import Ledger
+    from tl_torch._sources import Sources
 
 Versions = list[tuple[torch.Tensor, int]]
 """Tensors among the arguments of a call, and their version counters before it."""
@@ -88,10 +91,10 @@ class WriteLog:
             if entry is None:
                 continue
             own = entry.record
-            returned = type(own) is OpRecord and own.call is call
+            record = own if isinstance(own, OpRecord) and own.call is call else first
             region = Region(_written_part(info, tensor, args))
             entry.memory.note(version_of(tensor))
-            entry.memory.add_write(Write(own if returned else first, region, not returned))
+            entry.memory.add_write(Write(record, region, record is not own))
 
     def _rebound(self, info: FunctionInfo, tensor: torch.Tensor) -> None:
         entry = self._ledger.find(tensor)
@@ -107,7 +110,7 @@ def _written_part(info: FunctionInfo, tensor: torch.Tensor, args: Sequence[Any])
     """The part of a tensor that a call wrote: all of it, but for an assignment through a basic index."""
     if info.name != "setitem" or tensor is not args[0]:
         return tensor
-    index = args[1] if type(args[1]) is tuple else (args[1],)
+    index: tuple[Any, ...] = args[1] if isinstance(args[1], tuple) else (args[1],)
     if not all(type(step) in (int, slice, type(None), type(Ellipsis)) for step in index):
         return tensor
     return tensor.detach()[index]

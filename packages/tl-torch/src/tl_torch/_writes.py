@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
-import torch
 from msgspec import Struct
 
 from tl_core import OpRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import torch
 
 MAX_SHADOW_BYTES = 1 << 26
 """Largest stretch of memory that is compared byte by byte; beyond it any overlap of ranges counts."""
