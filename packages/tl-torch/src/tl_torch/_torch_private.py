@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from contextlib import contextmanager
+import sys
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -11,7 +11,7 @@ from torch._ops import OpOverload as OpOverload
 from torch._ops import OpOverloadPacket as OpOverloadPacket
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
 _C: Any = torch._C
 _untyped: Any = torch.UntypedStorage
@@ -92,15 +92,8 @@ torch_function_disabled: Any = _C.DisableTorchFunction
 """Context in which neither function modes nor tensor subclasses see what is called."""
 
 
-@contextmanager
-def torch_function_enabled() -> Generator[None]:
-    """Undo `torch_function_disabled` inside it."""
-    before = _C._get_torch_function_state()
-    _C._set_torch_function_state(_C._TorchFunctionState.ENABLED)
-    try:
-        yield
-    finally:
-        _C._set_torch_function_state(before)
+torch_function_enabled: Any = _C._EnableTorchFunction
+"""Context that undoes `torch_function_disabled` inside it."""
 
 
 set_grad_enabled: Any = _C._set_grad_enabled
@@ -154,3 +147,54 @@ def own_children(module: torch.nn.Module) -> dict[str, torch.nn.Module | None]:
 
 UninitializedTensorMixin: Any = cast("Any", torch.nn.parameter).UninitializedTensorMixin
 """Base of lazy parameters that have no shape yet."""
+
+
+def function_mode_depth() -> int:
+    """Number of function modes that are running."""
+    return _C._len_torch_function_stack()
+
+
+is_dead_transform_wrapper: Any = getattr(_C._functorch, "is_functorch_wrapped_tensor", lambda _tensor: False)
+"""Whether a tensor is the inside view of a `torch.func` transform, running or ended."""
+
+
+def schema_text(overload: Any) -> str:
+    """Schema of an operator, as text."""
+    return str(overload._schema)
+
+
+def is_view_operator(overload: Any) -> bool:
+    """Whether what an operator returns shows memory of an argument."""
+    return bool(overload.is_view)
+
+
+def forward_hooks_of(module: torch.nn.Module) -> list[Callable[..., Any]]:
+    """Hooks of a module's forward, the user's and those of parallel styles."""
+    hooked = cast("Any", module)
+    return [*hooked._forward_pre_hooks.values(), *hooked._forward_hooks.values()]
+
+
+def script_callers() -> list[tuple[Any, str, Callable[..., Any]]]:
+    """What runs when TorchScript functions and methods are called: class, name and function."""
+    return [(owner, "__call__", vars(owner)["__call__"]) for owner in (_C.ScriptFunction, _C.ScriptMethod)]
+
+
+_TRANSFORMS = (
+    ("torch._functorch.apis", "vmap_impl", "vmap"),
+    ("torch._functorch.eager_transforms", "grad_impl", "grad"),
+    ("torch._functorch.eager_transforms", "grad_and_value_impl", "grad_and_value"),
+    ("torch._functorch.eager_transforms", "_vjp_with_argnums", "vjp"),
+    ("torch._functorch.eager_transforms", "_jvp_with_argnums", "jvp"),
+)
+"""Module, function and kind of the transforms of `torch.func` that the others are made of."""
+
+
+def transform_functions() -> list[tuple[Any, str, Callable[..., Any], str]]:
+    """Module, name, function and kind of the transforms that are loaded."""
+    found: list[tuple[Any, str, Callable[..., Any], str]] = []
+    for path, name, kind in _TRANSFORMS:
+        module = sys.modules.get(path)
+        function = None if module is None else vars(module).get(name)
+        if function is not None:
+            found.append((module, name, function, kind))
+    return found
