@@ -89,11 +89,16 @@ def test_gumbel_softmax_shows_what_it_does() -> None:
     assert torch.equal(trace[-1].out, expected)
 
 
-def test_norm_shows_what_it_does() -> None:
+def test_norm_boils_down_to_one_op_under_its_own_name() -> None:
     trace = run(lambda x: torch.norm(x, dim=-1), X)
+    assert functions(trace) == ["norm"]
     assert torch.equal(trace[-1].out, torch.norm(X, dim=-1))
-    assert functions(trace)[-1] in {"vector_norm", "linalg_vector_norm", "norm"}
-    assert len(functions(trace)) == 1
+
+
+def test_normalize_shows_what_it_does() -> None:
+    trace = run(lambda x: F.normalize(x, dim=-1), X)
+    assert functions(trace) == ["norm", "clamp_min", "expand_as", "div"]
+    assert edges(trace)["div.1"] == ["input.1", "expand_as.1"]
 
 
 def test_composites_bind_nothing_to_torch() -> None:

@@ -46,6 +46,31 @@ def test_methods_called_directly_are_attributed_to_their_module() -> None:
     assert edges(trace)["add.1"] == ["linear.2"]
 
 
+def test_method_called_directly_after_its_module_was_called() -> None:
+    class Both(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = Coder.Half()
+
+        def forward(self, x: Tensor) -> Tensor:
+            x = self.inner(x) - 1
+            x = self.inner.encode(x) + 1
+            return torch.sin(x)
+
+    trace = tl.trace(Both(), X)
+    modules = {name: op.module for name, op in named(trace).items() if op.kind == "op"}
+    assert modules == {
+        "linear.1": "inner.linear",
+        "sub.1": "",
+        "linear.2": "inner.linear",
+        "tanh.1": "inner",
+        "mul.1": "inner",
+        "add.1": "",
+        "sin.1": "",
+    }
+    assert [call.method for call in trace.modules["inner"].calls] == ["forward", "encode"]
+
+
 class Shared(nn.Module):
     """One module under two names, called three times."""
 
