@@ -1,6 +1,9 @@
 """Records, graph, selectors, file format and backend contract of TorchLens."""
 
 from tl_core._accessor import Accessor as Accessor
+from tl_core._aten import AtenOp as AtenOp
+from tl_core._aten import AtenOwner as AtenOwner
+from tl_core._aten import TensorFacts as TensorFacts
 from tl_core._backend import Backend as Backend
 from tl_core._backend import HostArray as HostArray
 from tl_core._backend import MemoryKey as MemoryKey
@@ -12,6 +15,7 @@ from tl_core._builder import TraceBuilder as TraceBuilder
 from tl_core._bundle_template import EnumValue as EnumValue
 from tl_core._bundle_template import FrameworkValue as FrameworkValue
 from tl_core._bundle_template import StructValue as StructValue
+from tl_core._caller import warn_caller as warn_caller
 from tl_core._conditional import Conditional as Conditional
 from tl_core._context import OpContext as OpContext
 from tl_core._cost import FunctionCost as FunctionCost
@@ -19,6 +23,7 @@ from tl_core._cost import TraceCost as TraceCost
 from tl_core._errors import AmbiguousOpLookupError as AmbiguousOpLookupError
 from tl_core._errors import ArgumentTypeError as ArgumentTypeError
 from tl_core._errors import ArtifactError as ArtifactError
+from tl_core._errors import AtenOpsUnavailableError as AtenOpsUnavailableError
 from tl_core._errors import BackendCapabilityConformanceError as BackendCapabilityConformanceError
 from tl_core._errors import BackendUnsupportedError as BackendUnsupportedError
 from tl_core._errors import CaptureError as CaptureError
@@ -112,6 +117,9 @@ from tl_core._validate_finding import ModuleTruth as ModuleTruth
 __all__ = [
     "Accessor",
     "AliasRead",
+    "AtenOp",
+    "AtenOwner",
+    "TensorFacts",
     "AmbiguousOpLookupError",
     "ArgumentTypeError",
     "ArtifactError",
@@ -176,6 +184,7 @@ __all__ = [
     "Opaque",
     "Param",
     "ParamRecord",
+    "AtenOpsUnavailableError",
     "PayloadUnavailableError",
     "ReadKind",
     "ReadRecord",
@@ -197,6 +206,7 @@ __all__ = [
     # errors and warnings
     "TorchLensError",
     "TorchLensWarning",
+    "warn_caller",
     "Trace",
     # records and how they are made
     "TraceBuilder",

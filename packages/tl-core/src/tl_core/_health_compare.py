@@ -89,8 +89,8 @@ def compare(a: Trace, b: Trace, *, tolerance: float | None = None) -> Comparison
     Args:
         a: one run, of any backend.
         b: the other.
-        tolerance: largest norm of the difference over the norm of the value; by default what the coarser of the two
-            dtypes explains.
+        tolerance: largest norm of the difference over the norm of the value; by default what the coarsest dtype
+            met so far explains.
 
     Returns:
         The verdict; true where they agree, with `first.value_a` and `first.value_b` where they do not.
@@ -123,6 +123,8 @@ class _Walk:
         self._states = a._state, b._state
         self._backends = backend(a.backend), backend(b.backend)
         self._tolerance = tolerance
+        self._rounding = 0.0
+        """Of the coarsest dtype that either run has met so far."""
         self._compared = self._unsaved = self._unexamined = self._casts = 0
 
     def run(self) -> Comparison:
@@ -140,15 +142,23 @@ class _Walk:
             other = right[j] if j < len(right) else None
             if _key(one) != _key(other):
                 if _is_cast(one):
+                    self._note_rounding(one, None)
                     i += 1
                     self._casts += 1
                     continue
                 if _is_cast(other):
+                    self._note_rounding(None, other)
                     j += 1
                     self._casts += 1
                     continue
+            self._note_rounding(one, other)
             yield one, other
             i, j = i + 1, j + 1
+
+    def _note_rounding(self, one: OpRecord | None, other: OpRecord | None) -> None:
+        for op in (one, other):
+            if op is not None:
+                self._rounding = max(self._rounding, ROUNDING.get(plain_dtype(op.dtype), 0.0))
 
     def _parting(self, one: OpRecord | None, other: OpRecord | None) -> OpPair | None:
         if one is None or other is None:
@@ -166,7 +176,7 @@ class _Walk:
             return None
         self._compared += 1
         absolute, relative = self._distance(one, other)
-        allowed = self._tolerance if self._tolerance is not None else _allowed(one, other)
+        allowed = self._tolerance if self._tolerance is not None else ALLOWANCE * self._rounding
         return None if relative <= allowed else self._pair(one, other, "value", absolute, relative)
 
     def _distance(self, one: OpRecord, other: OpRecord) -> tuple[float, float]:
@@ -224,7 +234,3 @@ def _is_cast(op: OpRecord | None) -> bool:
 def _numbers(host: Any) -> np.ndarray[Any, np.dtype[Any]]:
     array = array_of(host)
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64).reshape(-1)
-
-
-def _allowed(one: OpRecord, other: OpRecord) -> float:
-    return ALLOWANCE * max(ROUNDING.get(plain_dtype(op.dtype), 0.0) for op in (one, other))

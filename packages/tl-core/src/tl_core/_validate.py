@@ -349,10 +349,15 @@ class _BufferMemory:
         if written and outputs:
             self.note_reads(outputs[0].index)
         for given, left in written:
+            same = [
+                op
+                for op in outputs
+                if op.position < len(made := verdict.replayed.outputs) and made[op.position] is left
+            ]
             for leaf in leaves_of(call):
                 base = leaf.base if isinstance(leaf, AliasRead) else leaf
                 if verdict.arguments.value(leaf) is given and isinstance(base, OpRecord):
-                    self._note(base, left, outputs if call.inplace else ())
+                    self._note(base, left, same)
 
     def note_reads(self, before: int) -> None:
         """Settle what the buffers held when they were read again by ops older than `before`."""

@@ -14,7 +14,7 @@ from tl_core._validate_finding import Finding
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tl_core._replay import Difference, Examiner
+    from tl_core._replay import Difference, Examiner, Leaf
 
 _REPLAY_ERRORS = (
     RuntimeError,
@@ -196,8 +196,9 @@ class CallChecker:
 
     def _narrowed(self, base: Base) -> Iterator[Finding]:
         """Arguments in memory that others wrote: what they hold must come from the recorded parents."""
+        overwritten = {id(leaf) for leaf in _written(base.call)}
         for leaf in leaves_of(base.call):
-            if not isinstance(leaf, AliasRead):
+            if not isinstance(leaf, AliasRead) or id(leaf) in overwritten:
                 continue
             held = parents_of(leaf)
             value = base.arguments.value(leaf)
@@ -269,7 +270,7 @@ def _argument_findings(call: CallRecord, outputs: Sequence[OpRecord], examiner: 
     leaves = list(leaves_of(call))
     plain = list(dict.fromkeys(leaf.index for leaf in leaves if isinstance(leaf, OpRecord)))
     aliased = {parent for leaf in leaves if isinstance(leaf, AliasRead) for parent in parents_of(leaf)}
-    written = _written(call)
+    written = {leaf.index for leaf in _written(call) if isinstance(leaf, OpRecord)}
     raw = any(examiner.is_tensor(value) for value in _plain_values([*call.args, *(call.kwargs or {}).values()]))
     for output in outputs:
         if raw:
@@ -290,15 +291,10 @@ def _argument_findings(call: CallRecord, outputs: Sequence[OpRecord], examiner: 
             yield Finding(output.index, "argument_logging", message)
 
 
-def _written(call: CallRecord) -> set[int]:
-    """Ops whose tensors the call wrote over: what they held before need not be a parent."""
+def _written(call: CallRecord) -> list[Leaf]:
+    """Arguments that the call wrote over: what they held before need not be a parent."""
     first = call.args[:1] if call.inplace else ()
-    return {
-        leaf.index
-        for value in (*first, (call.kwargs or {}).get("out"))
-        for leaf in leaves_in(value)
-        if isinstance(leaf, OpRecord)
-    }
+    return [leaf for value in (*first, (call.kwargs or {}).get("out")) for leaf in leaves_in(value)]
 
 
 _ONE_MUTATION = {"reasons": ["unrecorded_operator_mutation"], "n_gaps": 1}

@@ -1,0 +1,8 @@
+"""Runs recorded by hand can be imported by name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "validation"))
