@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
-FRAGMENT = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\.(feature|bugfix|removal|doc|misc)\.md")
+FRAGMENT = re.compile(r"\+?[a-z0-9]+(-[a-z0-9]+)*\.(feature|bugfix|removal|doc|misc)\.md")
 FRAGMENT_FOLDER_NOTES = {"README.md"}
 # Written with a class around one letter, so that this file does not hold what it looks for.
 MACHINE_PATH = re.compile(
