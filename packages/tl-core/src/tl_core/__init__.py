@@ -40,6 +40,7 @@ from tl_core._errors import TorchLensError as TorchLensError
 from tl_core._errors import TorchLensWarning as TorchLensWarning
 from tl_core._errors import UnsupportedTensorVariantError as UnsupportedTensorVariantError
 from tl_core._extension import extension as extension
+from tl_core._find import records_of as records_of
 from tl_core._graph import Graph as Graph
 from tl_core._health_compare import Comparison as Comparison
 from tl_core._health_compare import OpPair as OpPair
@@ -109,7 +110,6 @@ from tl_core._table import op_frame as op_frame
 from tl_core._table import op_table as op_table
 from tl_core._trace import Trace as Trace
 from tl_core._trace import TraceInfo as TraceInfo
-from tl_core._validate import records_of as records_of
 from tl_core._validate import validate_trace as validate_trace
 from tl_core._validate_finding import GroundTruth as GroundTruth
 from tl_core._validate_finding import ModuleTruth as ModuleTruth

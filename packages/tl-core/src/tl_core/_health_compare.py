@@ -10,6 +10,7 @@ import numpy as np
 from tl_core._backend import backend
 from tl_core._cost import plain_dtype
 from tl_core._errors import ArgumentTypeError
+from tl_core._find import state_of
 from tl_core._payload import location, materialize
 from tl_core._replay_host import array_of
 from tl_core._trace import Trace
@@ -120,7 +121,7 @@ def compare(a: Trace, b: Trace, *, tolerance: float | None = None) -> Comparison
 @final
 class _Walk:
     def __init__(self, a: Trace, b: Trace, tolerance: float | None) -> None:
-        self._states = a._state, b._state
+        self._states = state_of(a), state_of(b)
         self._backends = backend(a.backend), backend(b.backend)
         self._tolerance = tolerance
         self._rounding = 0.0

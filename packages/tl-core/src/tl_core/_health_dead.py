@@ -10,6 +10,7 @@ import numpy as np
 
 from tl_core._backend import backend
 from tl_core._errors import ArgumentTypeError, MissingDependencyError
+from tl_core._find import state_of
 from tl_core._payload import location, materialize
 from tl_core._replay_host import array_of
 
@@ -70,7 +71,7 @@ class DeadNeurons(Sequence[DeadUnits]):
             MissingDependencyError: pandas is not installed.
         """
         try:
-            from pandas import DataFrame
+            from pandas import DataFrame  # noqa: PLC0415  # an extra, wanted by this method alone
         except ModuleNotFoundError:
             raise MissingDependencyError(
                 "A DataFrame needs pandas, which is not installed.",
@@ -117,7 +118,7 @@ def dead_neurons(trace: Trace, dim: int = 1, threshold: float = 0.0) -> DeadNeur
             code="axis_invalid",
             remedy="dim=1 where channels come second, dim=-1 where they come last",
         )
-    state = trace._state
+    state = state_of(trace)
     framework = backend(trace.backend)
     rows = [
         _row(op, state.labels.op(op.index), framework, dim, threshold)

@@ -9,6 +9,7 @@ import numpy as np
 
 from tl_core._backend import backend
 from tl_core._cost import plain_dtype
+from tl_core._find import state_of
 from tl_core._payload import location, materialize
 from tl_core._record import AliasRead, OpRecord, ParamRecord
 from tl_core._replay import leaves_of, plain_numbers
@@ -98,7 +99,7 @@ def find_nan(trace: Trace) -> FindNanResult:
 @final
 class _Search:
     def __init__(self, trace: Trace) -> None:
-        self._state = trace._state
+        self._state = state_of(trace)
         self._backend: Backend = backend(trace.backend)
         self._examiner: Examiner = examiner_of(self._backend)
         self._known: dict[int, Kind | None] = {}

@@ -10,6 +10,7 @@ from tl_core._backend import backend
 from tl_core._caller import warn_caller
 from tl_core._cost import plain_dtype
 from tl_core._errors import ArtifactError, ConfigurationError, TorchLensWarning
+from tl_core._find import state_of
 from tl_core._payload import materialize
 from tl_core._perturb import Perturber
 from tl_core._record import AliasRead, CallRecord, OpRecord, Records
@@ -60,11 +61,6 @@ def validation_status(state: State) -> ValidationStatus:
     return ValidationStatus(state="available", backend=info.backend, source="live")
 
 
-def records_of(trace: Trace) -> Records:
-    """The records behind a trace, for backends that run it again; they are not to be changed."""
-    return trace._state.records
-
-
 def validate_trace(trace: Trace, truth: GroundTruth) -> ValidationStatus:
     """Check a trace, remember what was found, and warn when it is wrong.
 
@@ -76,7 +72,7 @@ def validate_trace(trace: Trace, truth: GroundTruth) -> ValidationStatus:
         ArtifactError: it was loaded from a bundle without functions (`validation_functions_missing`).
         ConfigurationError: it is incomplete, or kept no values.
     """
-    state = trace._state
+    state = state_of(trace)
     records, info = state.records, state.info
     if info.loaded:
         raise _stripped(state)

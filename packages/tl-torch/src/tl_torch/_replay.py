@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
-from torch._ops import OpOverload, OpOverloadPacket
 
 from tl_core import CallRecord, Difference, Finiteness, OpRecord, ParamRecord, Replayed, UnreplayableError
 from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, describe
@@ -22,7 +21,7 @@ from tl_torch._replay_table import (
 )
 from tl_torch._rerun import Rerun
 from tl_torch._structure import tensors_in
-from tl_torch._torch_private import version_of
+from tl_torch._torch_private import OpOverload, OpOverloadPacket, version_of
 from tl_torch._values import contains, difference, finiteness, same
 
 if TYPE_CHECKING:

@@ -88,7 +88,8 @@ class Rerun:
         if isinstance(value, Opaque):
             raise UnreplayableError("opaque_argument", f"an argument of type {value.type_name} is not kept")
         if type(value) in (list, tuple):
-            return type(value)(self._filled(item) for item in cast("Sequence[object]", value))
+            items = [self._filled(item) for item in cast("Sequence[object]", value)]
+            return items if isinstance(value, list) else tuple(items)
         if isinstance(value, Mapping):
             return {name: self._filled(item) for name, item in cast("Mapping[Any, object]", value).items()}
         return value
