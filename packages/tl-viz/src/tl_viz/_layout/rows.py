@@ -148,6 +148,7 @@ def _thread(wire: Wire, ranks: Ranks, rows: Rows) -> None:
         )
     near.sort(key=lambda end: ranks.rank[end[0]])
     item, port, row = wire.source, wire.source_port, start
+    bends: list[int] = []
     for target, target_port in near:
         while ranks.rank[target] - row > 1:
             bend = len(rows.position)
@@ -156,7 +157,18 @@ def _thread(wire: Wire, ranks: Ranks, rows: Rows) -> None:
             rows.rows[row].append(bend)
             rows.links[row].append(Link(wire.net, item, bend, port, 0))
             item, port = bend, 0
+            bends.append(bend)
+        if bends and ranks.main_in.get(target) == wire.source:
+            _follow(ranks.main_in, wire.source, bends, target)
         rows.links[row + 1].append(Link(wire.net, item, target, port, target_port))
+
+
+def _follow(main_in: dict[int, int], source: int, bends: list[int], target: int) -> None:
+    """Lead the main path from `source` to `target` over the bends between them."""
+    for bend in bends:
+        main_in[bend] = source
+        source = bend
+    main_in[target] = source
 
 
 def _sort_row(row: list[int], neighbours: list[list[int]], position: list[int]) -> None:
