@@ -173,18 +173,11 @@ class Chains:
             if not inside:
                 continue
             depth = sites.shared_depth(tuple([spot[3] for _, spot in inside]))
-            ordinals: dict[Spot, int] = {}
-            alike: dict[Spot, int] = {}
             counts: dict[Spot, int] = {}
             for index, spot in inside:
                 name, position, module, full, order = spot
-                place = (name, position, module, sites.inside(full, depth), order)
-                count = counts.get(spot, 0)
-                counts[spot] = count + 1
-                if count == 0:
-                    ordinals[spot] = alike.get(place, 0)
-                    alike[place] = ordinals[spot] + 1
-                key = (place, ordinals[spot], count)
+                count = counts[spot] = counts.get(spot, 0) + 1
+                key = (name, position, module, sites.inside(full, depth), order, count)
                 before = seen.get(key)
                 if before is not None:
                     link[index] = before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, final
 
+from tl_core._aten import aten_rows
 from tl_core._context import call_label
 from tl_core._cost import plain_dtype, tensor_bytes
 from tl_core._errors import MutatedReferenceError
@@ -14,6 +15,7 @@ from tl_core._quantity import Bytes
 from tl_core._source import Source
 
 if TYPE_CHECKING:
+    from tl_core._aten import AtenOp
     from tl_core._record import ModuleCallRecord, OpKind, OpRecord
     from tl_core._state import State
 
@@ -285,6 +287,17 @@ class Op:
         """The function call with its arguments; None for sources and outputs."""
         call = self._record.call
         return None if call is None else CallFacet(self._state, call)
+
+    @property
+    def aten_ops(self) -> tuple[AtenOp, ...]:
+        """The operators that its call dispatched, in order; empty for sources and outputs.
+
+        Raises:
+            AtenOpsUnavailableError: the run did not note them.
+        """
+        rows = aten_rows(self._state.records)
+        call = self._record.call
+        return () if call is None else tuple([row for row in rows if row.owner_func_call_id == call.index + 1])
 
     def __repr__(self) -> str:
         record = self._record

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, Literal, cast, final
 
 from tl_core._accessor import BufferAccessor, LayerAccessor, ModuleAccessor, OpAccessor, ParamAccessor
+from tl_core._aten import aten_rows
 from tl_core._autograd import TraceAutograd
 from tl_core._bundle_save import check_request, save
 from tl_core._conditional import Conditional, conditionals, portable
@@ -27,12 +28,13 @@ from tl_core._validate_finding import GroundTruth
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import SupportsIndex
 
     import pandas as pd
 
+    from tl_core._aten import AtenOp
     from tl_core._cost import TraceCost
     from tl_core._layer import Layer
     from tl_core._module import Module, ModuleCall
@@ -217,14 +219,48 @@ class Trace:
 
     @property
     def capture_verification_reason(self) -> str:
-        """The evidence: `provenance_complete`, or why `capture_verified` is False."""
+        """The evidence: `provenance_complete`, `dispatch_witness_verified`, or why `capture_verified` is False."""
         gaps = self._state.records.gaps
-        return gaps[0].reason if gaps else "provenance_complete"
+        if gaps:
+            return gaps[0].reason
+        return "dispatch_witness_verified" if self._state.records.witnessed else "provenance_complete"
 
     @property
     def gaps(self) -> tuple[GapRecord, ...]:
         """Everything that is known to have happened unseen."""
         return tuple(self._state.records.gaps)
+
+    @property
+    def escape_diagnostics(self) -> tuple[Mapping[str, object], ...]:
+        """What `escape_detector="shadow"` reported: callable, file, line and stack of each piece of unseen work."""
+        return tuple(cast("Sequence[Mapping[str, object]]", self._state.annotations.get("escape_diagnostics", ())))
+
+    # operators below the recorded functions
+
+    @property
+    def has_aten_ops(self) -> bool:
+        """Whether the run noted the operators that were dispatched: `CaptureOptions(aten_ops=True)`."""
+        return self._state.records.aten is not None
+
+    @property
+    def aten_ops(self) -> tuple[AtenOp, ...]:
+        """Every operator that was dispatched, in order.
+
+        Raises:
+            AtenOpsUnavailableError: the run did not note them.
+        """
+        return tuple(aten_rows(self._state.records))
+
+    @property
+    def aten_gaps(self) -> tuple[AtenOp, ...]:
+        """The operators that belong to no recorded call.
+
+        Raises:
+            AtenOpsUnavailableError: the run did not note them.
+        """
+        return tuple([row for row in aten_rows(self._state.records) if row.owner_status == "none"])
+
+    # checks
 
     @property
     def validation_replay_status(self) -> ValidationStatus:

@@ -205,18 +205,14 @@ def test_without_a_sign_the_arm_is_unknown():
     assert arms(play(returns, True)) == [None]
 
 
-def test_a_call_of_the_same_function_further_out_is_no_sign():
-    """The recursion's own test is asked on another level."""
-
-    def model(run, t, depth=0):
-        if depth == 0:
-            model(run, t, 1)
+def test_what_runs_on_another_level_of_a_recursion_is_no_sign():
+    def model(run, t, depth=1):
+        if depth:
+            model(run, t, 0)
+        if t and depth:
             run("sin", t.op)
-        elif t and depth:
-            run("cos", t.op)
-        return
 
-    assert arms(play(model, True)) == ["then"]
+    assert arms(play(model, True)) == [None, "then"]
 
 
 def test_tests_over_several_lines():

@@ -396,6 +396,47 @@ def test_a_shared_module_repeats_its_sites_from_other_lines():
     ]  # fmt: skip
 
 
+def test_a_shared_module_repeats_its_sites_whatever_they_feed():
+    """The module hands out a value from its middle, which feeds another layer each time."""
+
+    def body(run, x):
+        with run.inside("enc"):
+            middle = run("sin", run("cos", x))
+            return middle, run.linear("enc.fc", middle)
+
+    def model(run, a, b):
+        one, u = body(run, a)
+        run_one = run.linear("f", one)
+        two, v = body(run, b)
+        run_two = run.linear("g", two)
+        return run_one, u, run_two, v
+
+    run = Run()
+    for address in ("enc.fc", "f", "g"):
+        run.register(address, "Linear", param=True)
+    trace = run.play(model, run.input("a"), run.input("b"))
+    assert passes(trace) == {"cos_1_1": 2, "sin_1_2": 2, "linear_1_3": 2, "linear_2_4": 1, "linear_3_5": 1}
+
+
+def test_a_shared_module_in_a_loop_over_different_things_stays_one():
+    """`for head in heads: x = head(shared(x))` parts what stands beside the shared module, and not the module."""
+
+    def model(run, x):
+        for number in range(3):
+            with run.inside("enc"):
+                x = run("tanh", run.linear("enc.fc", x))
+            x = run("sin", run.linear(f"head{number}", x))
+        return x
+
+    run = Run()
+    for address in ("enc.fc", "head0", "head1", "head2"):
+        run.register(address, "Linear", param=True)
+    assert passes(run.play(model, run.input())) == {
+        "linear_1_1": 3, "tanh_1_2": 3, "linear_2_3": 1, "sin_1_4": 1,
+        "linear_3_5": 1, "sin_2_6": 1, "linear_4_7": 1, "sin_3_8": 1,
+    }  # fmt: skip
+
+
 def test_a_shared_module_without_parameters_is_a_function():
     """`self.relu` used on two lines, as a residual block does."""
 

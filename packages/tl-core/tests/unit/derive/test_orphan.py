@@ -59,6 +59,7 @@ def test_an_op_whose_value_was_read_stays():
     """`if torch.rand(1) > 0.5` decided what ran, though no tensor came of it."""
 
     def model(run, x):
+        run("ones")
         coin = run("gt", run("rand"))
         run.builder.read("bool", coin.index, True, ())
         run("ones")

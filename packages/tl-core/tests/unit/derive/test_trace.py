@@ -8,7 +8,7 @@ import weakref
 import pytest
 from scripted_run import Run
 
-from tl_core import MissingDependencyError, PayloadUnavailableError, extension
+from tl_core import MissingDependencyError, PayloadUnavailableError, extension, load
 
 
 class Value:
@@ -96,6 +96,14 @@ def test_repr_of_a_loop_with_gaps():
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_long_lines_of_the_repr_are_cut():
+    run = Run()
+    trace = run.play(lambda run, *inputs: inputs[0], *[run.input("a_long_name_of_an_argument" * 2) for _ in range(3)])
+    line = repr(trace).splitlines()[1]
+    assert len(line) == 100
+    assert line.endswith("...")
+
+
 def test_html_is_the_summary():
     html = play()._repr_html_()
     assert html.lstrip().startswith("<")
@@ -107,6 +115,16 @@ def test_empty_trace():
     assert "  graph     0 ops" in repr(trace).splitlines()
     assert (len(trace), list(trace), len(trace.layers)) == (0, [], 0)
     assert trace.conditionals == ()
+
+
+def test_a_saved_trace_keeps_its_layers(tmp_path):
+    """Two calls on one line: the columns that told them apart are not stored, so the layers are."""
+    run = Run()
+    trace = run.play(lambda run, x: run("relu", run("relu", x)), run.input())
+    assert trace.save(tmp_path / "net.tlspec", "audit") == tmp_path / "net.tlspec"
+    loaded = load(tmp_path / "net.tlspec")
+    assert loaded.ops.keys() == trace.ops.keys() == ["input_1:1", "relu_1_1:1", "relu_2_2:1", "output_1:1"]
+    assert repr(loaded).splitlines()[0] == "Trace net_1 of Net (numpy 1.0, loaded)"
 
 
 # what is computed when
