@@ -14,6 +14,7 @@ the builtin that a user would catch:
     ├── LookupFailedError (LookupError)          a label, address or index that is not there
     │   └── AmbiguousOpLookupError               a key with two meanings
     ├── PayloadUnavailableError (RuntimeError)   a value that was not saved, or has changed since
+    │   └── AtenOpsUnavailableError              the ATen profile of a trace that has none
     ├── ArtifactError (OSError)                  a bundle that cannot be written or read
     ├── BackendUnsupportedError (RuntimeError)   a backend that does not offer what was asked
     │   └── BackendCapabilityConformanceError    a backend that claims what it does not implement
@@ -83,6 +84,10 @@ class PayloadUnavailableError(TorchLensError, RuntimeError):
 
 class MutatedReferenceError(PayloadUnavailableError):
     """A payload kept by `save_mode="reference"` was written to after it was recorded."""
+
+
+class AtenOpsUnavailableError(PayloadUnavailableError):
+    """The ATen profile was asked of a trace that has none."""
 
 
 class ArtifactError(TorchLensError, OSError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Literal, final
 
 
 @final
@@ -21,3 +21,9 @@ class CaptureOptions:
     """Run the forward pass without gradients."""
     keep_orphans: bool = False
     """Keep ops that are connected to neither an input nor an output."""
+    aten_ops: bool | Literal["values"] = False
+    """Note every operator that the framework dispatches below the recorded functions; `"values"` keeps its output too."""
+    completeness_witness: bool | None = None
+    """Tie every dispatched operator to the op that owns it; None is the process-wide default (`wrap_torch`)."""
+    escape_detector: Literal["off", "shadow"] | None = None
+    """`"shadow"` looks for tensor work that capture could not see; None is the process-wide default."""

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
-from typing import Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
 from msgspec import Struct, field
+
+if TYPE_CHECKING:
+    from tl_core._aten import AtenOp
 
 OpKind = Literal["input", "buffer", "constant", "op", "output"]
 
@@ -202,7 +205,9 @@ class GapRecord(Struct, gc=False, eq=False):
 class Records:
     """Everything that one run wrote down."""
 
-    __slots__ = ("buffers", "calls", "gaps", "module_calls", "modules", "ops", "params", "reads")
+    __slots__ = (
+        "aten", "buffers", "calls", "gaps", "module_calls", "modules", "ops", "params", "reads", "witnessed",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.ops: list[OpRecord] = []
@@ -213,3 +218,7 @@ class Records:
         self.buffers: list[BufferRecord] = []
         self.reads: list[ReadRecord] = []
         self.gaps: list[GapRecord] = []
+        self.aten: list[AtenOp] | None = None
+        """Operators below the recorded functions, where they were asked for."""
+        self.witnessed = False
+        """Whether a census found an owner for everything that was dispatched."""

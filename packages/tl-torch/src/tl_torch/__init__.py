@@ -3,6 +3,8 @@
 from tl_core import AmbiguousOpLookupError as AmbiguousOpLookupError
 from tl_core import ArgumentTypeError as ArgumentTypeError
 from tl_core import ArtifactError as ArtifactError
+from tl_core import AtenOp as AtenOp
+from tl_core import AtenOpsUnavailableError as AtenOpsUnavailableError
 from tl_core import BackendCapabilityConformanceError as BackendCapabilityConformanceError
 from tl_core import BackendUnsupportedError as BackendUnsupportedError
 from tl_core import Buffer as Buffer
@@ -47,11 +49,16 @@ from tl_core import module as module
 from tl_core import where as where
 from tl_torch._backend import TorchBackend as TorchBackend
 from tl_torch._debug import find_nan as find_nan
+from tl_torch._distributed_preflight import distributed_findings as distributed_findings
 from tl_torch._input_shape import InferInputShapeResult as InferInputShapeResult
 from tl_torch._input_shape import infer_input_shape as infer_input_shape
 from tl_torch._trace import trace as trace
 from tl_torch._validation import validate as validate
 from tl_torch._validation import validation as validation
+from tl_torch._wrappers import is_wrapped as is_wrapped
+from tl_torch._wrappers import release_model as release_model
+from tl_torch._wrappers import unwrap_torch as unwrap_torch
+from tl_torch._wrappers import wrap_torch as wrap_torch
 
 __all__ = [
     "AmbiguousOpLookupError",
@@ -60,6 +67,7 @@ __all__ = [
     "BackendCapabilityConformanceError",
     "BackendUnsupportedError",
     "Buffer",
+    "AtenOp",
     # quantities
     "Bytes",
     "CaptureError",
@@ -83,6 +91,7 @@ __all__ = [
     "Op",
     "Param",
     "PayloadUnavailableError",
+    "AtenOpsUnavailableError",
     "ReentrantTraceError",
     "ScalarEscapeWarning",
     # selectors
@@ -111,6 +120,12 @@ __all__ = [
     "module",
     # capture
     "trace",
+    # diagnostics
+    "wrap_torch",
+    "unwrap_torch",
+    "is_wrapped",
+    "release_model",
+    "distributed_findings",
     # validation
     "validate",
     "validation",

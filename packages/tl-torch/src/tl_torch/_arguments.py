@@ -14,7 +14,7 @@ from tl_torch._frames import caller
 from tl_torch._ledger import Entry, Ledger, Memory
 from tl_torch._sources import Sources, shape_of
 from tl_torch._structure import PLAIN_TYPES, replaced
-from tl_torch._torch_private import torch_function_disabled, version_of
+from tl_torch._torch_private import is_dead_transform_wrapper, torch_function_disabled, version_of
 from tl_torch._writes import Region, last_writers
 
 if TYPE_CHECKING:
@@ -128,10 +128,12 @@ class ArgumentReader:
         version = version_of(tensor)
         if version != entry.version and not memory.has_seen(version):
             self._unseen_write(record, memory, version)
+        elif memory.exposed is not None and memory.exposed.changed():
+            self._unseen_write(record, memory, version)
         is_op = isinstance(record, OpRecord)
         after = record.index if is_op else -1
         writes = memory.writes
-        if writes is None or writes[-1].record.index <= after:
+        if not writes or writes[-1].record.index <= after:
             return self._note(record)
         region = Region(tensor)
         found, old = last_writers(region, writes, after)
@@ -158,7 +160,7 @@ class ArgumentReader:
         is_op = isinstance(record, OpRecord)
         own = (record.index,) if is_op else ()
         after = record.index if is_op else -1
-        if writes is None or writes[-1].record.index <= after:
+        if not writes or writes[-1].record.index <= after:
             return own
         with torch_function_disabled():  # a module call ends while the mode is on
             region = Region(tensor)
@@ -198,6 +200,8 @@ class ArgumentReader:
             return ledger.known[id(tensor)]
         if memory is not None and memory.owner is not None:  # another object for memory that the run knows
             return ledger.add(tensor, memory.owner, memory)
+        if is_dead_transform_wrapper(tensor):
+            return self._transformed(tensor)
         frame = caller(1)
         address = find_constant(tensor, frame, self._frames.entry, sources.classes, sources.functions)
         record = self.source("constant", address or "", tensor, None)
@@ -209,6 +213,15 @@ class ArgumentReader:
                 record.index, self.here(),
             )  # fmt: skip
         return ledger.known[id(tensor)]
+
+    def _transformed(self, tensor: torch.Tensor) -> Entry:
+        record = self.source("constant", "", tensor, None)
+        self._builder.gap(
+            "transform_call_route_unverified",
+            f"A tensor of shape {tuple(tensor.shape)} came out of the inside of a torch.func transform.",
+            record.index, self.here(),
+        )  # fmt: skip
+        return self._ledger.known[id(tensor)]
 
     def source(
         self, kind: OpKind, address: str, tensor: torch.Tensor, memory: Memory | None, parents: tuple[int, ...] = ()

@@ -12,6 +12,7 @@ from torch.overrides import TorchFunctionMode
 
 from tl_core import CallRecord, CaptureError, ModuleCallRecord, OpRecord, SavePolicy, TraceBuilder
 from tl_torch._arguments import AliasedArgument, ArgumentReader
+from tl_torch._boundaries import Boundaries
 from tl_torch._composite import Opener
 from tl_torch._frames import FrameWalker, caller
 from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, info_of
@@ -24,6 +25,7 @@ from tl_torch._torch_private import (
     FRESH_USE_COUNT,
     UninitializedTensorMixin,
     current_functorch_level,
+    function_mode_depth,
     function_modes_active,
     pin_storage_key,
     storage_key,
@@ -38,6 +40,10 @@ from tl_torch._writes import Region, last_writers
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import CodeType
+
+    from tl_torch._census import Census
+
+    Runner = Callable[[Callable[..., Any], Sequence[Any], dict[str, Any] | None], Any]
 
 _TENSOR = torch.Tensor
 _PLAIN = frozenset({torch.Tensor, nn.Parameter})
@@ -68,8 +74,14 @@ class Recorder(TorchFunctionMode):
         self._save_all = policy.mode == "all"
         self._save_some = policy.mode == "some"
         self._keeper = keeper
-        self._hidden = False
-        """Whether the call under way is recorded out of sight of other observers."""
+        self.boundaries = Boundaries(self)
+        self.depth = function_mode_depth() + 1
+        """Number of function modes that run while ours listens."""
+        self._runner: Runner | None = None
+        """What runs the functions of the calls under way, where it is not a plain call."""
+        self._visible: Runner = _visibly
+        """What runs them in sight of other observers, while we are out of their sight."""
+        self._census: Census | None = None
         self._observed = function_modes_active()
         """Whether a mode of the user was running before ours."""
         self._functions: dict[Callable[..., Any], FunctionInfo] = dict(FUNCTION_TABLE)
@@ -85,7 +97,10 @@ class Recorder(TorchFunctionMode):
         if info is None:
             info = self._functions[func] = info_of(func)
         role = info.role
-        if role == "metadata" or current_functorch_level() is not None:
+        if role == "metadata":
+            return func(*args, **kwargs) if kwargs else func(*args)
+        if current_functorch_level() is not None:
+            self.boundaries.watch(args, kwargs)
             return func(*args, **kwargs) if kwargs else func(*args)
         if self._observed or (types and not _PLAIN.issuperset(types)):
             return self._unobserved(func, info, args, kwargs)
@@ -101,21 +116,58 @@ class Recorder(TorchFunctionMode):
             return self._composite(func, info, args, kwargs)
         if role == "rebind":
             lazy = isinstance(args[0], UninitializedTensorMixin)  # it gets its memory; it held no value before
-            return _visibly(func, args, kwargs) if lazy else self._call(func, info, args, kwargs)
+            return self._visible(func, args, kwargs) if lazy else self._call(func, info, args, kwargs)
         return self._read_value(func, info, args, kwargs)
 
     def _unobserved(
         self, func: Callable[..., Any], info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
     ) -> Any:
         """Record a call that a mode or a tensor subclass of the user sees too, without showing it what we look at."""
-        self._hidden = True
+        outer, self._runner = self._runner, self._visible
         try:
             with torch_function_disabled():
                 if info.role == "composite":  # runs as it is: what it calls is the observer's to see
                     return self._call(func, info, args, kwargs)
                 return self._record(func, info, args, kwargs)
         finally:
-            self._hidden = False
+            self._runner = outer
+
+    def watch_dispatches(self, census: Census) -> None:
+        """Run every function under a census of what it dispatches."""
+        self._census = census
+        self._runner = census.run
+        self._visible = census.run_visibly
+
+    # ---------------------------------------------------------------- what no mode sees
+
+    def run_as(self, func: Callable[..., Any], run: Callable[[], Any]) -> Any:
+        """Run something as the work of `func`."""
+        return run() if self._census is None else self._census.run_as(func, run)
+
+    def boundary(
+        self, func: Callable[..., Any], info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any],
+        run: Callable[[], Any],
+    ) -> Any:  # fmt: skip
+        """Record a call that came in through a seam; `run` runs it, or returns what it returned."""
+        outer, self._runner = self._runner, lambda *_call: run()
+        try:
+            return self._call(func, info, args, kwargs)
+        finally:
+            self._runner = outer
+
+    def knows(self, tensor: torch.Tensor) -> bool:
+        """Whether the run or the model knows a tensor."""
+        return (
+            self.ledger.find(tensor) is not None
+            or id(tensor) in self.sources.params
+            or self.sources.find_held(tensor) is not None
+        )
+
+    def note_gap(self, reason: str, message: str) -> None:
+        """Note something that happened unseen where the user stands."""
+        self.builder.gap(reason, message, -1, self._reader.here())
+
+    # ---------------------------------------------------------------- the end
 
     def mark_references(self) -> None:
         """Tell the payloads that are the model's own tensors which of them were written later in the run."""
@@ -132,6 +184,10 @@ class Recorder(TorchFunctionMode):
         """Let go of everything that the run has met."""
         self.ledger.close()
         self.calls.close()
+        self.boundaries.close()
+        self._runner = None
+        self._visible = _visibly
+        self._census = None
         del self._reader
 
     # ---------------------------------------------------------------- calls
@@ -146,9 +202,10 @@ class Recorder(TorchFunctionMode):
         log = self._writes
         versions = log.versions(args, kwargs) if info.write_rule == "moved" else None
 
+        runner = self._runner
         start = perf_counter_ns()
-        if self._hidden:
-            result = _visibly(func, args, kwargs)
+        if runner is not None:
+            result = runner(func, args, kwargs)
         elif kwargs:
             result = func(*args, **kwargs)
         else:
@@ -263,11 +320,12 @@ class Recorder(TorchFunctionMode):
         for _, tensor in tensors_in(args):
             reader.read(tensor)
         if info.role == "expose":
-            self._known[id(args[0])].memory.shared = True
+            self._known[id(args[0])].memory.expose(args[0])
         index = reader.parents[0] if reader.parents else -1
         if reader.aliases and index == -1:
             index = reader.aliases[0].read.writers[-1].index
-        result = _visibly(func, args, kwargs) if self._hidden else func(*args, **(kwargs or {}))
+        runner = self._runner
+        result = func(*args, **(kwargs or {})) if runner is None else runner(func, args, kwargs)
         assert info.read_kind is not None
         value = result if isinstance(result, (bool, int, float, complex)) else None
         self.builder.read(info.read_kind, index, value, reader.here())

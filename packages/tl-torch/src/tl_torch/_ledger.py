@@ -17,6 +17,31 @@ NO_STORAGE = (NotImplementedError, RuntimeError, ValueError)
 
 
 @final
+class Exposure:
+    """Memory that NumPy or a raw storage can write: what it held when a call of torch last wrote it.
+
+    Such writes move no version counter, so the bytes are compared when somebody reads the memory again.
+    """
+
+    __slots__ = ("_bytes", "_copy")
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self._bytes = torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(tensor.untyped_storage())
+        self._copy = self._bytes.clone()
+
+    def renew(self) -> None:
+        """Note that the bytes are as they should be."""
+        self._copy = self._bytes.clone()
+
+    def changed(self) -> bool:
+        """Whether somebody wrote since; asks once for each write."""
+        if torch.equal(self._bytes, self._copy):
+            return False
+        self.renew()
+        return True
+
+
+@final
 class Memory(Struct, gc=False, eq=False):
     """One storage that the run has met."""
 
@@ -30,6 +55,8 @@ class Memory(Struct, gc=False, eq=False):
     """Values of version counters after writes that were seen; aliases may have counters of their own."""
     writes: list[Write] | None = None
     """The writes into it, oldest first."""
+    exposed: Exposure | None = None
+    """Set once Python could write into it without a call of torch."""
 
     def note(self, version: int) -> None:
         """Note the version counter of a tensor after a write into this memory that was seen."""
@@ -48,6 +75,16 @@ class Memory(Struct, gc=False, eq=False):
             self.writes = [write]
         else:
             self.writes.append(write)
+        if self.exposed is not None:
+            self.exposed.renew()
+
+    def expose(self, tensor: torch.Tensor) -> None:
+        """Note that memory of `tensor` can be written from outside from now on."""
+        self.shared = True
+        if self.exposed is None and self.owner is not None:
+            self.exposed = Exposure(tensor)
+            if self.writes is None:
+                self.writes = []  # so that every reader looks
 
 
 @final

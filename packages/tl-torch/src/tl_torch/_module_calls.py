@@ -128,7 +128,7 @@ class ModuleCalls:
         sources = self._recorder.sources
         record = sources.modules.get(id(module))
         if record is None:  # built while the model runs, or held where no attribute leads
-            record = sources.module(module, f"<{type(module).__name__}>", frozenset())
+            record = sources.late(module)
         return record
 
     def attribute(self, frames: list[FrameType]) -> None:

@@ -73,16 +73,6 @@ def target_of(model: object) -> Target:
     return Target(model=_unwrapped(model), method=method)
 
 
-def check_scripted(addresses: Sequence[str]) -> None:
-    """Refuse TorchScript modules inside the model.
-
-    Raises:
-        CaptureError: code `scripted_model`.
-    """
-    if addresses:
-        raise _scripted(f"its module {addresses[0]!r}" if addresses[0] else "the model")
-
-
 def _unwrapped(model: nn.Module) -> nn.Module:
     while True:
         source = source_of(model)

@@ -3,16 +3,24 @@
 | what is replaced | why | restored |
 |---|---|---|
 | `nn.Module._call_impl` | Global module hooks fire inside the user's own hooks, so they see neither what the caller passed nor what it received, and they put every module on the slow path. | by identity when the last running capture ends: `tests/unit/test_seams.py` |
+| `ScriptFunction.__call__`, `ScriptMethod.__call__` | TorchScript runs without Python: a call arrives in no mode. | `tests/unit/test_honesty_scripts.py` |
+| `vmap_impl`, `grad_impl`, `grad_and_value_impl`, `_vjp_with_argnums`, `_jvp_with_argnums` of functorch | The functions inside a transform arrive with tensors of its level; its own call and its result do not. | `tests/unit/test_honesty_transforms.py` |
 
-The replacement asks for the running thread first: modules called on other threads run as ever.
-"""
+Each replacement asks for the running thread first: other threads run as ever.
+"""  # noqa: E501 - a table
 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, final
 
-from tl_torch._torch_private import module_call_function, set_module_call_function
+from tl_torch._torch_private import (
+    module_call_function,
+    script_callers,
+    set_module_call_function,
+    transform_functions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,9 +38,34 @@ class ModuleCallHandler(Protocol):
         ...
 
 
+class BoundaryHandler(Protocol):
+    """Who is told of calls whose insides no mode sees."""
+
+    def scripted_call(self, original: Callable[..., Any], function: Any, args: Any, kwargs: Any) -> Any:
+        """Run a TorchScript function."""
+        ...
+
+    def transform_call(self, kind: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Run a transform of `torch.func`."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Replaced:
+    """One function that is replaced while captures run."""
+
+    owner: Any
+    name: str
+    original: Callable[..., Any]
+    replacement: Callable[..., Any]
+
+
 _lock = threading.Lock()
 _handlers: dict[int, ModuleCallHandler] = {}
+_boundaries: dict[int, BoundaryHandler] = {}
 _original: Callable[..., Any] = module_call_function()
+_replaced: list[_Replaced] = []
 
 
 def _call_impl(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
@@ -42,24 +75,66 @@ def _call_impl(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
     return handler.module_call(_original, self, args, kwargs)
 
 
+def _scripted(original: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - stands in for one
+        handler = _boundaries.get(threading.get_ident())
+        if handler is None:
+            return original(self, *args, **kwargs)
+        return handler.scripted_call(original, self, args, kwargs)
+
+    return __call__
+
+
+def _transform(kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    def transform(*args: Any, **kwargs: Any) -> Any:
+        handler = _boundaries.get(threading.get_ident())
+        if handler is None:
+            return original(*args, **kwargs)
+        return handler.transform_call(kind, original, args, kwargs)
+
+    return transform
+
+
 def running() -> ModuleCallHandler | None:
     """The handler of the running thread, where a capture is under way."""
     return _handlers.get(threading.get_ident())
 
 
-def install(handler: ModuleCallHandler) -> None:
-    """Send the module calls of the running thread through `handler`."""
+def install(handler: ModuleCallHandler, boundaries: BoundaryHandler | None = None) -> None:
+    """Send the module calls of the running thread through `handler`, and what no mode sees through `boundaries`."""
     global _original  # the one piece of process-wide state, guarded by the lock
     with _lock:
         if not _handlers:
             _original = module_call_function()
             set_module_call_function(_call_impl)
+            _replace_all()
         _handlers[threading.get_ident()] = handler
+        if boundaries is not None:
+            _boundaries[threading.get_ident()] = boundaries
 
 
 def remove() -> None:
     """End what `install` began on the running thread."""
     with _lock:
         _handlers.pop(threading.get_ident(), None)
-        if not _handlers and module_call_function() is _call_impl:
-            set_module_call_function(_original)
+        _boundaries.pop(threading.get_ident(), None)
+        if not _handlers:
+            if module_call_function() is _call_impl:
+                set_module_call_function(_original)
+            _restore_all()
+
+
+def _replace_all() -> None:
+    for owner, name, original in script_callers():
+        _replaced.append(_Replaced(owner, name, original, _scripted(original)))
+    for owner, name, original, kind in transform_functions():
+        _replaced.append(_Replaced(owner, name, original, _transform(kind, original)))
+    for each in _replaced:
+        setattr(each.owner, each.name, each.replacement)
+
+
+def _restore_all() -> None:
+    for each in reversed(_replaced):
+        if vars(each.owner)[each.name] is each.replacement:
+            setattr(each.owner, each.name, each.original)
+    _replaced.clear()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, final
 import torch
 from torch import nn
 
+from tl_torch._honesty import ATTENTION
 from tl_torch._structure import PLAIN_TYPES, tensors_in
 from tl_torch._torch_private import UninitializedTensorMixin, own_buffers, own_children, own_params
 
@@ -42,7 +43,10 @@ class Held:
 class Sources:
     """The inventory of one model, taken before it runs."""
 
-    __slots__ = ("_builder", "_visited", "classes", "functions", "held", "modules", "params", "scripted")
+    __slots__ = (
+        "_builder", "_prepared", "_root", "_unattached", "_visited", "attention", "classes", "created", "functions",
+        "held", "modules", "params", "scripted",
+    )  # fmt: skip
 
     def __init__(self, builder: TraceBuilder, root: nn.Module) -> None:
         self._builder = builder
@@ -55,7 +59,14 @@ class Sources:
         """Functions that modules keep as attributes."""
         self.scripted: list[str] = []
         """Addresses of TorchScript modules."""
+        self.attention: list[tuple[str, nn.Module]] = []
+        """Modules that may have a fused path, with their addresses."""
+        self.created: list[str] = []
+        """Addresses of lazy parameters that did not exist when the run began."""
+        self._root = root
+        self._prepared = self._unattached = False
         self.module(root, "", frozenset())
+        self._prepared = True
 
     def module(self, module: nn.Module, address: str, above: frozenset[int]) -> ModuleRecord:
         """Register a module and everything below it."""
@@ -69,6 +80,8 @@ class Sources:
                 self.scripted.append(address)
                 return record
             self.classes.add(kind)
+            if kind in ATTENTION:
+                self.attention.append((address, module))
             self._attributes(module, address)
         else:
             record.aliases.append(address)
@@ -89,9 +102,23 @@ class Sources:
                         record.children.append(child_record.index)
         return record
 
+    def late(self, module: nn.Module) -> ModuleRecord:
+        """Register a module that the run met and that was not there before, under its address where it has one."""
+        for address, found in cast("Iterator[tuple[str, nn.Module]]", self._root.named_modules()):
+            if found is module:
+                return self.module(module, address, frozenset())
+        self._unattached = True
+        try:
+            return self.module(module, f"<{type(module).__name__}>", frozenset())
+        finally:
+            self._unattached = False
+
     def _param(self, param: torch.Tensor, address: str, owner: ModuleRecord, first: bool) -> None:
         known = self.params.get(id(param))
         if known is None:
+            if self._prepared and not self._unattached and isinstance(param, UninitializedTensorMixin):
+                taken = any(record.address == address for _, record in self.params.values())
+                self.created.append(f"{address} (replaces the one that was there)" if taken else address)
             record = self._builder.param(
                 address,
                 shape_of(param),

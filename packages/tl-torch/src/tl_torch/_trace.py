@@ -24,13 +24,15 @@ from tl_core import (
 )
 from tl_torch._capture import Recorder
 from tl_torch._compiled import eagerly
+from tl_torch._diagnostics import Diagnostics
+from tl_torch._distributed_preflight import check_distributed
+from tl_torch._honesty import warn_of_quantized
 from tl_torch._preflight import (
     Given,
     Target,
     arguments,
     bind,
     check_context,
-    check_scripted,
     check_tensors,
     option_names,
     target_of,
@@ -39,6 +41,7 @@ from tl_torch._seams_table import install, remove
 from tl_torch._snapshot import Keeper, SaveMode, settle_allocator
 from tl_torch._structure import replaced, tensors_in
 from tl_torch._torch_private import torch_function_disabled
+from tl_torch._wrappers import with_defaults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -113,6 +116,7 @@ def trace(  # noqa: PLR0913 - the entry point
         raise ArgumentTypeError(
             f"name= takes a string, and was given {name!r}.", code="name_invalid", remedy='name="baseline"', given=name
         )
+    options = with_defaults(options)
     target = target_of(model)
     check_context()
     given = bind(target, *arguments(inputs, input_kwargs))
@@ -158,9 +162,13 @@ class _Run:
         self._name = name
         self._builder = TraceBuilder()
         self._recorder = Recorder(self._builder, target.model, policy, keeper, _run.__code__)
-        check_scripted(self._recorder.sources.scripted)
+        sources = self._recorder.sources
         self._inputs = list(given.tensors())
-        check_tensors([*self._inputs, *self._recorder.sources.state()])
+        tensors = [*self._inputs, *sources.state()]
+        check_distributed(target.model, sources.classes, tensors, (given.args, given.kwargs))
+        check_tensors(tensors)
+        warn_of_quantized(sources.classes)
+        self._diagnostics = Diagnostics(self._recorder, options)
 
     def trace(self) -> Trace:
         start = perf_counter_ns()
@@ -173,17 +181,18 @@ class _Run:
             raise
         finally:
             self._recorder.close()
+        self._diagnostics.report(trace)
         self._policy.finish(trace)
         return trace
 
     def _record(self, start: int) -> Trace:
         recorder = self._recorder
-        install(recorder.calls)
+        install(recorder.calls, recorder.boundaries)
         try:
             with torch_function_disabled():
                 for address, tensor in self._inputs:
                     recorder.input(address, tensor)
-            with _without_gradients(self._options), eagerly():
+            with _without_gradients(self._options), eagerly(), self._diagnostics.watching():
                 result = _run(recorder, self._target, self._args, self._kwargs)
             with torch_function_disabled(), _without_gradients(self._options):
                 paths = iter([path.removeprefix(".") for path, _ in tensors_in(result)])
@@ -192,6 +201,7 @@ class _Run:
             remove()
         recorder.mark_references()
         recorder.check_buffers()
+        self._diagnostics.settle()
         return self._finish(start, "complete", output)
 
     def _finish(self, start: int, outcome: Literal["complete", "failed"], output: object) -> Trace:

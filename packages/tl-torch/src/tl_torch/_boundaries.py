@@ -1,0 +1,203 @@
+"""What runs without showing its insides, and is recorded as one op: TorchScript functions, `torch.func` transforms."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, final
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from tl_torch._frames import caller
+from tl_torch._function_table import FunctionInfo
+from tl_torch._structure import tensors_in
+from tl_torch._torch_private import (
+    current_functorch_level,
+    function_mode_depth,
+    torch_function_disabled,
+    version_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import FrameType
+
+    from tl_torch._capture import Recorder
+
+_FUNCTORCH = os.path.join(os.path.dirname(torch.__file__), "_functorch") + os.sep
+_DIRECT = frozenset({"wrapped", "wrapper", "jvp"})
+"""Functions of torch that do nothing but run one transform: what they return is what the boundary returns."""
+
+SCRIPT = FunctionInfo("jitscript", "torch.jit.script", "call", "moved")
+SCRIPT.meta = {"transform_kind": "jit.script"}
+SCRIPT.trusted = False
+
+
+@final
+class Transformed:
+    """A transform as a function of everything that it read, the tensors in closures included."""
+
+    __slots__ = ("_captured", "_original", "kind")
+
+    def __init__(self, kind: str, original: Callable[..., Any]) -> None:
+        self.kind = kind
+        self._original = original
+        self._captured: list[weakref.ref[torch.Tensor]] = []
+
+    def capture(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Name the tensors that it reads beside its arguments."""
+        self._captured = [weakref.ref(tensor) for tensor in tensors]
+
+    @property
+    def __name__(self) -> str:
+        return self.kind
+
+    def __call__(self, *args: Any, captured: Sequence[torch.Tensor] = (), **kwargs: Any) -> Any:
+        """Run the transform with other values in the place of captured tensors."""
+        replaced = {
+            id(tensor): value
+            for reference, value in zip(self._captured, captured, strict=False)
+            if (tensor := reference()) is not None and value is not tensor
+        }
+        if not replaced:
+            return self._original(*args, **kwargs)
+        with _Substituted(replaced):
+            return self._original(*args, **kwargs)
+
+
+@final
+class _Substituted(TorchFunctionMode):
+    """Hands other tensors to the functions that are called."""
+
+    def __init__(self, replaced: Mapping[int, torch.Tensor]) -> None:
+        super().__init__()
+        self._replaced = replaced
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        given = [self._other(value) for value in args]
+        return func(*given, **{name: self._other(value) for name, value in (kwargs or {}).items()})
+
+    def _other(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return self._replaced.get(id(value), value)
+        if type(value) in (list, tuple):
+            return type(value)([self._other(item) for item in value])
+        return value
+
+
+@final
+class Boundaries:
+    """Records what the seams report; one object a run."""
+
+    __slots__ = ("_captured", "_recorder", "compound", "scripts", "transforms", "writers")
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._captured: dict[int, torch.Tensor] | None = None
+        self.scripts: list[str] = []
+        """Names of the TorchScript functions that ran."""
+        self.writers: list[str] = []
+        """Those that wrote into an argument."""
+        self.transforms: list[str] = []
+        """Kinds of the transforms that ran."""
+        self.compound = False
+        """Whether a transform ran whose result is put together from several boundaries."""
+
+    def scripted_call(self, original: Callable[..., Any], function: Any, args: Any, kwargs: Any) -> Any:
+        """Run a TorchScript function or method as one op."""
+        recorder = self._recorder
+        if current_functorch_level() is not None or function_mode_depth() < recorder.depth:
+            return original(function, *args, **kwargs)
+        name = str(getattr(function, "name", "script"))
+        self.scripts.append(name)
+        with torch_function_disabled():
+            before = [(tensor, version_of(tensor)) for _, tensor in tensors_in([args, kwargs])]
+            result = recorder.boundary(
+                function, SCRIPT, args, kwargs,
+                lambda: recorder.run_as(function, lambda: original(function, *args, **kwargs)),
+            )  # fmt: skip
+            written = [tensor for tensor, version in before if version_of(tensor) != version]
+            if written:
+                self.writers.append(name)
+                recorder.note_gap(
+                    "scripted_function_not_captured",
+                    f"The TorchScript function {name!r} wrote into its argument of shape {tuple(written[0].shape)}; "
+                    "what it did on the way is not in the graph.",
+                )
+        return result
+
+    def transform_call(self, kind: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Run a `torch.func` transform as one op."""
+        recorder = self._recorder
+        outermost = current_functorch_level() is None and self._captured is None
+        if not outermost or function_mode_depth() < recorder.depth:
+            return original(*args, **kwargs)
+        outer = _outermost(caller(1))
+        transformed = Transformed(kind, original)
+        captured = self._captured = {}
+        start = perf_counter_ns()
+        try:
+            result = recorder.run_as(transformed, lambda: original(*args, **kwargs))
+        finally:
+            self._captured = None
+        duration = perf_counter_ns() - start
+        with torch_function_disabled():
+            given = {id(tensor) for _, tensor in tensors_in([args, kwargs])}
+            extra = [tensor for key, tensor in captured.items() if key not in given]
+            self.transforms.append(kind)
+            if outer is not None and outer.f_code.co_name not in _DIRECT:
+                self._note_compound(outer, extra, given)
+            info = FunctionInfo(kind, f"torch.func.{kind}", "call")
+            info.meta = {"transform_kind": kind}
+            info.trusted = False
+            transformed.capture(extra)
+            named = {**kwargs, "captured": tuple(extra)} if extra else kwargs
+            recorded = recorder.builder.records.calls
+            before = len(recorded)
+            recorder.boundary(transformed, info, args, named, lambda: result)
+            if len(recorded) > before:
+                recorded[before].duration_ns = duration
+        return result
+
+    def _note_compound(self, outer: FrameType, extra: list[torch.Tensor], given: set[int]) -> None:
+        """A transform made of transforms: its arguments went into the closures of the inner ones."""
+        self.compound = True
+        known = outer.f_locals
+        met = given | {id(tensor) for tensor in extra}
+        read = [known[name] for name in ("args", "primals", "cotangents") if name in known]
+        extra += [tensor for _, tensor in tensors_in(read) if id(tensor) not in met]
+        self._recorder.note_gap(
+            "transform_call_route_unverified",
+            f"{outer.f_code.co_name!r} of torch.func runs transforms inside each other; what the inner ones read of "
+            "its arguments is taken to be all of them.",
+        )
+
+    def watch(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> None:
+        """Note the tensors from outside that a function inside a transform reads."""
+        captured = self._captured
+        if captured is None:
+            return
+        with torch_function_disabled():
+            for _, tensor in tensors_in([args, kwargs]):
+                if id(tensor) not in captured and self._recorder.knows(tensor):
+                    captured[id(tensor)] = tensor
+
+    def close(self) -> None:
+        """Let go of the recorder."""
+        del self._recorder
+
+
+def _outermost(frame: FrameType | None) -> FrameType | None:
+    """The outermost of the frames of functorch that stand directly above each other."""
+    found: FrameType | None = None
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_FUNCTORCH):
+            found = frame
+        elif found is not None:
+            return found
+        frame = frame.f_back
+    return found

@@ -1,0 +1,200 @@
+"""Model state that is spread over ranks: found before the model runs, without importing what the user has not."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast, final
+
+import torch
+
+from tl_core import DistributedCaptureUnsupportedError
+from tl_torch._torch_private import forward_hooks_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from torch import nn
+
+Finding = dict[str, object]
+"""`kind`, `site`, `detail`, and the geometry of a sharded tensor."""
+
+_PACKAGES = (
+    "torch.distributed.tensor", "torch.distributed._tensor", "torch.distributed.fsdp",
+    "torch.distributed._composable", "torch.distributed.pipelining", "torch.distributed._shard",
+)  # fmt: skip
+"""Packages without which no such state can exist."""
+_PARALLEL_STYLES = ("torch.distributed.tensor.parallel", "torch.distributed._tensor.parallel")
+MAX_VISITED = 200_000
+"""Most values that the scan looks at."""
+MAX_DEPTH = 8
+"""How deep it follows containers and objects."""
+_LEAVES = (str, bytes, int, float, complex, type(None), type, torch.dtype, torch.device)
+
+
+def _loaded() -> bool:
+    return any(name in sys.modules for name in _PACKAGES)
+
+
+def check_distributed(
+    model: nn.Module, classes: Iterable[type], tensors: Iterable[tuple[str, torch.Tensor]], inputs: object
+) -> None:
+    """Refuse model state that is spread over ranks.
+
+    Everything is looked at where a process group is running, or where the class of a module or tensor gives a reason.
+
+    Args:
+        model: the module that is going to run.
+        classes: classes of its modules.
+        tensors: parameters, buffers and inputs with their addresses.
+        inputs: what the model is called with.
+
+    Raises:
+        DistributedCaptureUnsupportedError: `fields["findings"]` lists each place (`distributed_state_unsupported`).
+    """
+    if not _loaded():
+        return
+    kinds = {*classes, *(type(tensor) for _, tensor in tensors)}
+    if not _group_running() and not any(_class_kind(kind) for kind in kinds):
+        return
+    findings = [finding for finding in distributed_findings(model, inputs) if finding["kind"] != "device_mesh"]
+    if not findings:
+        return
+    shown = "".join(f"\n    {finding['site']}: {finding['kind']}, {finding['detail']}" for finding in findings[:8])
+    incomplete = all(finding["kind"] == "scan_incomplete" for finding in findings)
+    raise DistributedCaptureUnsupportedError(
+        "The model or its inputs hold state that is spread over ranks, or that may be:" + shown,
+        code="distributed_state_unsupported",
+        remedy=(
+            "keep what cannot be looked into off the model and its inputs"
+            if incomplete
+            else "trace an unsharded copy of the model on one rank"
+        ),
+        findings=tuple(findings),
+    )
+
+
+def _group_running() -> bool:
+    return torch.distributed.is_available() and torch.distributed.is_initialized()
+
+
+def distributed_findings(model: nn.Module, inputs: object = None) -> tuple[Finding, ...]:
+    """Every place where a model or its inputs hold distributed state; inert device meshes are among them.
+
+    Args:
+        model: the module to look at.
+        inputs: what it would be called with.
+
+    Returns:
+        Rows with `kind` (`dtensor`, `tensor_parallel`, `pipeline_parallel`, `scan_incomplete`, `device_mesh`),
+        `site` and `detail`.
+    """
+    named = cast("Iterable[tuple[str, nn.Module]]", model.named_modules())
+    return tuple(_Scan().run(named, inputs)) if _loaded() else ()
+
+
+@functools.cache
+def _class_kind(kind: type) -> tuple[str, str] | None:
+    """Kind of finding that an instance of a class is, and what to call it."""
+    for base in kind.__mro__:
+        package, name = base.__module__, base.__qualname__
+        if not package.startswith("torch.distributed"):
+            continue
+        if name in {"DTensor", "ShardedTensor", "FullyShardedDataParallel", "FSDPModule", "FlatParameter"}:
+            return "dtensor", name
+        if name in {"PipelineStage", "_PipelineStageBase", "Pipe"} or package.startswith(
+            "torch.distributed.pipelining"
+        ):
+            return "pipeline_parallel", name
+        if package.startswith(_PARALLEL_STYLES):
+            return "tensor_parallel", name
+        if name == "DeviceMesh":
+            return "device_mesh", name
+    return None
+
+
+@final
+class _Scan:
+    """A walk over everything that a model holds; bounded, and it says so where a bound was met."""
+
+    def __init__(self) -> None:
+        self._entered: set[int] = set()
+        self._visited = 0
+        self._findings: list[Finding] = []
+
+    def run(self, modules: Iterable[tuple[str, nn.Module]], inputs: object) -> list[Finding]:
+        """Everything found."""
+        listed = list(modules)
+        self._entered.update(id(module) for _, module in listed)
+        for address, module in listed:
+            self._module(address, module)
+        self._value("inputs", inputs, 0)
+        return self._findings
+
+    def _module(self, address: str, module: nn.Module) -> None:
+        found = _class_kind(type(module))
+        if found is not None:
+            self._note(found[0], address or "the model", found[1])
+        for hook in forward_hooks_of(module):
+            if _is_parallel_hook(hook):
+                self._note("tensor_parallel", address or "the model", "a forward hook of a parallel style")
+        for name, value in vars(module).items():
+            self._value(f"{address}.{name}" if address else name, value, 0)
+
+    def _value(self, site: str, value: Any, depth: int) -> None:
+        if isinstance(value, _LEAVES) or id(value) in self._entered:
+            return
+        self._entered.add(id(value))
+        self._visited += 1
+        found = _class_kind(type(value))
+        if found is not None:
+            self._note(found[0], site, found[1], value)
+            return
+        if isinstance(value, torch.Tensor):
+            return
+        if depth >= MAX_DEPTH or self._visited > MAX_VISITED:
+            if self._visited <= MAX_VISITED + 1:
+                self._note("scan_incomplete", site, "the scan ended here")
+            return
+        try:
+            children = list(_children(value))
+        except Exception as error:  # noqa: BLE001 - foreign code; what it raised becomes a finding
+            self._note("scan_incomplete", site, f"reading it raised {type(error).__name__}")
+            return
+        for step, child in children:
+            self._value(f"{site}{step}", child, depth + 1)
+
+    def _note(self, kind: str, site: str, detail: str, value: Any = None) -> None:
+        finding: Finding = {"kind": kind, "site": site, "detail": detail}
+        if detail == "DTensor":
+            finding |= {
+                "placements": tuple(str(placement) for placement in value.placements),
+                "mesh_shape": tuple(value.device_mesh.shape),
+                "global_shape": tuple(value.shape),
+            }
+        self._findings.append(finding)
+
+
+def _children(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, item in cast("Mapping[Any, Any]", value).items():
+            yield f"[{key!r}]", item
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for number, item in enumerate(cast("list[Any]", value)):
+            yield f"[{number}]", item
+    elif isinstance(value, functools.partial):
+        yield ".args", cast("Any", value).args
+        yield ".keywords", cast("Any", value).keywords
+    elif not type(value).__module__.startswith(_NOT_ENTERED):
+        for name, item in getattr(value, "__dict__", {}).items():
+            yield f".{name}", item
+
+
+_NOT_ENTERED = ("torch", "builtins", "numpy", "types", "functools", "collections", "threading", "_thread", "weakref")
+
+
+def _is_parallel_hook(hook: Any) -> bool:
+    while isinstance(hook, functools.partial):
+        hook = cast("Any", hook).func
+    return str(getattr(hook, "__module__", "")).startswith(_PARALLEL_STYLES)

@@ -1,0 +1,230 @@
+"""What a run says about itself beside the graph: advisories, numbers that left it, threads that joined in."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import os
+import threading
+import warnings
+from typing import TYPE_CHECKING, Any, final
+
+import torch
+from torch import nn
+
+from tl_core import ScalarEscapeWarning, TorchLensWarning, warn_caller
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import CodeType
+
+    from tl_core import Frames, ReadRecord, Records, Trace
+    from tl_torch._boundaries import Boundaries
+
+ESCAPES = frozenset({"item", "bool", "int", "float", "complex", "index", "list"})
+"""Reads that turn values into Python numbers."""
+
+
+@final
+class Advisories:
+    """Rows of `trace.annotations["capture_advisories"]`: nothing is wrong, but it is good to know."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, object]] = []
+
+    def add(self, kind: str, count: int, location: str, message: str) -> None:
+        """Add a row."""
+        self.rows.append({"kind": kind, "count": count, "first_location": location, "message": message})
+
+    def annotate(self, trace: Trace) -> None:
+        """Hand the rows to the trace; one without any has no such annotation."""
+        if self.rows:
+            trace.annotations["capture_advisories"] = self.rows
+
+
+# ---------------------------------------------------------------- numbers that leave the graph
+
+
+def escaped_reads(records: Records) -> list[ReadRecord]:
+    """Reads that made a Python number, of values that depend on an input, where no test explains them.
+
+    Not among them are: a truth value that a jump consumes at once (`if t:`, `while t:`, `assert t`, `not t`), which is
+    a conditional of the trace; values that no input had a part in (constants, buffers, parameters, shapes).
+    """
+    reads = [read for read in records.reads if read.kind in ESCAPES and read.op >= 0]
+    reads = [read for read in reads if read.kind != "bool" or not _is_test(read.frames)]
+    if not reads:
+        return []
+    reached = bytearray(len(records.ops))
+    for op in records.ops:
+        reached[op.index] = op.kind == "input" or any(reached[parent] for parent in op.parents)
+    return [read for read in reads if reached[read.op]]
+
+
+_JUMPS = ("POP_JUMP", "JUMP_IF", "TO_BOOL", "UNARY_NOT", "COPY", "EXTENDED_ARG", "NOP", "RESUME", "KW_NAMES")
+
+
+def _is_test(frames: Frames) -> bool:
+    """Whether the interpreter asked for a truth value in order to jump, or jumped on the answer."""
+    if not frames:
+        return True  # torch asked
+    code, offset = frames[0][:2]
+    if isinstance(code, str):
+        return True
+    names = _opnames(code)
+    at = offset // 2  # pyright: ignore[reportOperatorIssue] - pairs hold offsets during capture
+    if names[at].startswith(_JUMPS):
+        return True
+    following = next((name for name in names[at + 1 :] if name != "CACHE"), "")
+    return following.startswith(("POP_JUMP", "JUMP_IF", "TO_BOOL", "UNARY_NOT"))
+
+
+def _opnames(code: CodeType) -> list[str]:
+    return [dis.opname[byte] for byte in code.co_code[::2]]
+
+
+_shown: dict[Any, Any] = {}
+"""Where Python notes which warnings were shown."""
+
+
+def warn_of_escapes(records: Records, advisories: Advisories) -> None:
+    """Warn, at the user's line, where Python numbers were made of values of the run."""
+    escapes = escaped_reads(records)
+    if not escapes:
+        return
+    first = escapes[0]
+    where = location_of(first.frames)
+    kinds = ", ".join(sorted({read.kind for read in escapes}))
+    times = "time" if len(escapes) == 1 else "times"
+    message = (
+        f"{len(escapes)} {times} a tensor became a Python number in the forward pass ({kinds}), first at {where}; what "
+        "Python does with it is not in the graph. Keep it a tensor, or pass the number as an input of the model."
+    )
+    advisories.add("scalar_escape", len(escapes), where, message)
+    if not first.frames:
+        warn_caller(ScalarEscapeWarning(message, code="scalar_escape"))
+        return
+    code, offset = first.frames[0][:2]
+    assert not isinstance(code, str)
+    warnings.warn_explicit(
+        ScalarEscapeWarning(message, code="scalar_escape"), ScalarEscapeWarning, code.co_filename,
+        line_of(code, offset), registry=_shown,
+    )  # fmt: skip
+
+
+def line_of(code: CodeType, offset: Any) -> int:
+    """Line of an instruction."""
+    line = code.co_firstlineno
+    for start, stop, number in code.co_lines():
+        if start <= offset < stop and number is not None:
+            line = number
+    return line
+
+
+def location_of(frames: Frames) -> str:
+    """Base name of a file, line and function of the innermost user frame, as text."""
+    if not frames:
+        return "unknown"
+    code = frames[0][0]
+    if isinstance(code, str):
+        return f"{code}:{frames[0][1]}"
+    return f"{os.path.basename(code.co_filename)}:{line_of(code, frames[0][1])} in {code.co_name}"
+
+
+# ---------------------------------------------------------------- boundaries
+
+
+def warn_of_boundaries(boundaries: Boundaries, advisories: Advisories) -> None:
+    """Say which parts of the run are one op each."""
+    if boundaries.scripts:
+        names = ", ".join(dict.fromkeys(boundaries.scripts))
+        message = (
+            f"{len(boundaries.scripts)} call(s) of TorchScript functions ({names}) are one op each; what runs inside "
+            "them is not in the graph. Set PYTORCH_JIT=0 before the model's code is imported to see it."
+        )
+        advisories.add("torchscript_boundary", len(boundaries.scripts), names, message)
+        warn_caller(TorchLensWarning(message, code="torchscript_boundary"))
+    if boundaries.writers:
+        names = ", ".join(dict.fromkeys(boundaries.writers))
+        advisories.add(
+            "scripted_function_not_captured", len(boundaries.writers), names,
+            f"TorchScript functions wrote into their arguments: {names}.",
+        )  # fmt: skip
+    if boundaries.transforms:
+        names = ", ".join(dict.fromkeys(boundaries.transforms))
+        message = (
+            f"{len(boundaries.transforms)} torch.func transform(s) ({names}) are one op each; what runs inside them is "
+            "not in the graph."
+        )
+        advisories.add("transform_boundary", len(boundaries.transforms), names, message)
+
+
+# ---------------------------------------------------------------- attention
+
+
+ATTENTION = frozenset({nn.MultiheadAttention, nn.TransformerEncoderLayer})
+"""Modules with a fused path in evaluation mode."""
+
+
+def fused_attention_sites(modules: Iterable[tuple[str, nn.Module]], *, grad: bool) -> list[str]:
+    """Addresses of attention modules for which torch would run a fused kernel if nobody watched.
+
+    Args:
+        modules: the attention modules of the model, with their addresses.
+        grad: whether autograd is on.
+    """
+    if not torch.backends.mha.get_fastpath_enabled():
+        return []
+    return [address for address, module in modules if _would_fuse(module, grad)]
+
+
+def _would_fuse(module: nn.Module, grad: bool) -> bool:
+    attention = module.self_attn if type(module) is nn.TransformerEncoderLayer else module
+    if type(attention) is not nn.MultiheadAttention or module.training or attention.training:
+        return False
+    if grad and any(param.requires_grad for param in module.parameters()):
+        return False
+    plain = attention.in_proj_bias is not None and attention.bias_k is None and not attention.add_zero_attn
+    return bool(attention.batch_first and plain and attention.num_heads % 2 == 0 and attention.in_proj_weight is not None)
+
+
+# ---------------------------------------------------------------- threads
+
+
+@final
+class ThreadWatch:
+    """Whether threads were started while a model ran."""
+
+    __slots__ = ("_before",)
+
+    def __init__(self) -> None:
+        self._before = threading.active_count()
+
+    @property
+    def changed(self) -> bool:
+        """Whether more threads run now."""
+        return threading.active_count() > self._before
+
+
+# ---------------------------------------------------------------- quantized modules
+
+
+@functools.cache
+def _is_quantized(kind: type) -> bool:
+    return kind.__module__.startswith(("torch.ao.nn.quantized", "torch.nn.quantized", "torch.ao.nn.intrinsic.quantized",
+                                       "bitsandbytes"))  # fmt: skip
+
+
+def warn_of_quantized(classes: Iterable[type]) -> None:
+    """Say once for each trace that the costs of quantized modules are estimates."""
+    names = sorted({kind.__name__ for kind in classes if _is_quantized(kind)})
+    if names:
+        warn_caller(
+            TorchLensWarning(
+                f"The model holds quantized modules ({', '.join(names)}); their work is counted as that of the plain "
+                "operators, which is an estimate.",
+                code="quantized_modules",
+            )
+        )
