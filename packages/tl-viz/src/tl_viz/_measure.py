@@ -23,7 +23,7 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
 
     Example:
         >>> text_width("Conv2d", 10.0)
-        33.36
+        34.46
     """
     table = BOLD if bold else REGULAR
     total = 0
@@ -52,7 +52,7 @@ def shorten(text: str, width: float, size: float, bold: bool = False) -> str:
 
     Example:
         >>> shorten("transformer.h.0.attn.c_attn", 80.0, 11.0)
-        'transf….c_attn'
+        'transfo….c_attn'
     """
     if text_width(text, size, bold) <= width:
         return text

@@ -118,6 +118,28 @@ def broken_edges(scene: Scene, geometry: Geometry) -> list[str]:
     return faults
 
 
+def shared_stretches(geometry: Geometry) -> list[str]:
+    """Return where lines of two edges lie on each other, so that nobody can tell which is which."""
+    upright: dict[int, list[tuple[float, float, int]]] = {}
+    level: dict[int, list[tuple[float, float, int]]] = {}
+    for line in geometry.lines:
+        for (x0, y0), (x1, y1) in pairwise(line.points):
+            if abs(x0 - x1) < 0.01 and abs(y0 - y1) > SLACK:
+                upright.setdefault(round(x0), []).append((min(y0, y1), max(y0, y1), line.edge))
+            elif abs(y0 - y1) < 0.01 and abs(x0 - x1) > SLACK:
+                level.setdefault(round(y0), []).append((min(x0, x1), max(x0, x1), line.edge))
+    faults: list[str] = []
+    for pieces in (*upright.values(), *level.values()):
+        pieces.sort()
+        for index, (_, end, edge) in enumerate(pieces):
+            for start, _, other in pieces[index + 1 :]:
+                if start >= end - 1:
+                    break
+                if other != edge:
+                    faults.append(f"edges {edge} and {other} lie on each other")
+    return faults
+
+
 def overflowing_labels(display: Display) -> list[str]:
     """Return texts that are wider or higher than the box they stand in, by the widths that the picture claims."""
     faults: list[str] = []

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from columns import DEFAULTS, load, names
-from quality import all_faults, overflowing_labels, same_names
+from quality import all_faults, overflowing_labels, same_names, shared_stretches
 
 from tl_viz._draw import picture
 from tl_viz._plan import schedule
@@ -41,6 +41,7 @@ def test_nothing_is_in_the_way_of_anything(name, mode):
     drawing = picture(network, replace(DEFAULTS, collapse=mode, fold_repeats=mode != "none"))
     if drawing.collapse_plan.items < 700:  # comparing everything with everything takes its time
         assert all_faults(drawing.scene, drawing.geometry) == []
+    assert shared_stretches(drawing.geometry) == []
     assert overflowing_labels(drawing._display) == []
     assert same_names(drawing.scene) == []
     assert sum(node.ops for node in drawing.scene.nodes()) == network.total_ops
@@ -51,6 +52,7 @@ def test_nothing_is_in_the_way_of_anything(name, mode):
 def test_every_direction_is_as_good(name, direction):
     drawing = picture(load(name), replace(DEFAULTS, direction=direction))
     assert all_faults(drawing.scene, drawing.geometry) == []
+    assert shared_stretches(drawing.geometry) == []
 
 
 @pytest.mark.parametrize("name", ITEMS)
