@@ -110,6 +110,7 @@ from tl_core._table import op_frame as op_frame
 from tl_core._table import op_table as op_table
 from tl_core._trace import Trace as Trace
 from tl_core._trace import TraceInfo as TraceInfo
+from tl_core._validate import note_unverified as note_unverified
 from tl_core._validate import validate_trace as validate_trace
 from tl_core._validate_finding import GroundTruth as GroundTruth
 from tl_core._validate_finding import ModuleTruth as ModuleTruth
@@ -233,6 +234,7 @@ __all__ = [
     "load",
     "module",
     "note_failure",
+    "note_unverified",
     "op_frame",
     "op_table",
     "records_of",

@@ -31,6 +31,17 @@ class Accessor(ABC, Generic[V]):
     """An ordered collection of views, indexed by position, slice or exact name.
 
     Iterating gives the views; `keys()` the names; `items()` both.
+
+    Example:
+        >>> import torch
+        >>> import tl_torch as tl
+        >>> trace = tl.trace(torch.nn.Linear(4, 2), torch.ones(3, 4))
+        >>> trace.params
+        2 params
+          0  <Param weight: float32[2, 4]>
+          1  <Param bias: float32[2]>
+        >>> trace.ops[-1].label, trace.params["bias"].size, trace.layers.keys()
+        ('output_1:1', 2, ['input_1', 'linear_1_1', 'output_1'])
     """
 
     __slots__ = ("_state", "_trace")

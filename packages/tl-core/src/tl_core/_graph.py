@@ -63,6 +63,18 @@ class Graph:
         Raises:
             LookupFailedError: `start` or `end` names no single op.
             ConfigurationError: `paths` is another word.
+
+        Example:
+            >>> import torch
+            >>> import tl_torch as tl
+            >>> class Net(torch.nn.Module):
+            ...     def forward(self, x):
+            ...         return x.sin().cos() + x
+            >>> graph = tl.trace(Net(), torch.ones(2)).graph
+            >>> [op.label for op in graph.between("input_1", "add_1_3")]
+            ['input_1:1', 'sin_1_1:1', 'cos_1_2:1', 'add_1_3:1']
+            >>> [op.label for op in graph.between("input_1", "add_1_3", paths="shortest")]
+            ['input_1:1', 'add_1_3:1']
         """
         first, last = self._index(start), self._index(end)
         if paths == "all":

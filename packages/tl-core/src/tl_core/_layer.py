@@ -16,7 +16,20 @@ if TYPE_CHECKING:
 
 @final
 class Layer:
-    """The ops that are passes of one site: a place of the model that ran once or many times."""
+    """The ops that are passes of one site: a place of the model that ran once or many times.
+
+    Example:
+        >>> import torch
+        >>> import tl_torch as tl
+        >>> class Net(torch.nn.Module):
+        ...     def forward(self, x):
+        ...         for _ in range(3):
+        ...             x = torch.tanh(x)
+        ...         return x
+        >>> layer = tl.trace(Net(), torch.ones(2))["tanh_1_1"]
+        >>> [op.label for op in layer.ops]
+        ['tanh_1_1:1', 'tanh_1_1:2', 'tanh_1_1:3']
+    """
 
     __slots__ = ("__weakref__", "_index", "_members", "_state")
 

@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 
 @final
 class Module:
-    """One module object of the model, whether it was called or not."""
+    """One module object of the model, whether it was called or not.
+
+    Example:
+        >>> import torch
+        >>> import tl_torch as tl
+        >>> trace = tl.trace(torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.ReLU()), torch.ones(3, 4))
+        >>> trace["0"]
+        <Module 0: Linear, 10 parameters, 1 call>
+        >>> trace[""].children
+        ('0', '1')
+    """
 
     __slots__ = ("__weakref__", "_record", "_state")
 

@@ -34,7 +34,15 @@ def module_stack(call: ModuleCallRecord | None) -> tuple[str, ...]:
 
 @final
 class Op:
-    """One output tensor of one function call, or an input, buffer, constant or output of the model."""
+    """One output tensor of one function call, or an input, buffer, constant or output of the model.
+
+    Example:
+        >>> import torch
+        >>> import tl_torch as tl
+        >>> op = tl.trace(torch.nn.Linear(4, 2), torch.ones(3, 4)).ops["linear_1_1:1"]
+        >>> op.shape, op.parents, op.params
+        ((3, 2), ('input_1:1',), ('weight', 'bias'))
+    """
 
     __slots__ = ("__weakref__", "_record", "_state")
 

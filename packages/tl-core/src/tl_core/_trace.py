@@ -78,6 +78,17 @@ class Trace:
 
     `trace[key]` takes a label (`relu_1_2`: a `Layer`), a label with its pass (`relu_1_2:1`: an `Op`), a position (an
     `Op`), the address of a module (a `Module`) or of one of its calls (`layer1.0:2`: a `ModuleCall`).
+
+    Example:
+        >>> import torch
+        >>> import tl_torch as tl
+        >>> trace = tl.trace(torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.ReLU()), torch.ones(3, 4))
+        >>> [layer.label for layer in trace.layers]
+        ['input_1', 'linear_1_1', 'relu_1_2', 'output_1']
+        >>> trace["relu_1_2"].out.shape
+        torch.Size([3, 2])
+        >>> trace["0"].class_name
+        'Linear'
     """
 
     __slots__ = ("__weakref__", "_state")
@@ -207,6 +218,13 @@ class Trace:
 
         Args:
             selector: such as `func("relu") & in_module("layer1")`.
+
+        Example:
+            >>> import torch
+            >>> import tl_torch as tl
+            >>> trace = tl.trace(torch.nn.Sequential(torch.nn.Linear(4, 2), torch.nn.ReLU()), torch.ones(3, 4))
+            >>> [op.label for op in trace.find(tl.func("relu") | tl.in_module("0"))]
+            ['linear_1_1:1', 'relu_1_2:1']
         """
         return find(self, selector)
 
@@ -344,6 +362,12 @@ class Trace:
 
         Raises:
             ConfigurationError: a word or a number that is not known.
+
+        Example:
+            >>> import torch
+            >>> import tl_torch as tl
+            >>> print(tl.trace(torch.nn.Linear(4, 2), torch.ones(3, 4), name="run").summary().text().splitlines()[0])
+            Linear · run
         """
         options = SummaryOptions(
             level=level, view=view, depth=depth, columns=columns, fold_repeats=fold_repeats, max_rows=max_rows
@@ -362,6 +386,12 @@ class Trace:
         Raises:
             MissingDependencyError: pandas is not installed.
             ConfigurationError: a name is not a column.
+
+        Example:
+            >>> import torch
+            >>> import tl_torch as tl
+            >>> tl.trace(torch.nn.Linear(4, 2), torch.ones(3, 4)).to_pandas(["label", "shape"]).shape
+            (3, 2)
         """
         return op_frame(self, columns)
 
@@ -386,6 +416,13 @@ class Trace:
 
         Raises:
             ArtifactError: it was refused, or the disk is full; an older bundle is then as it was.
+
+        Example:
+            >>> import tempfile, torch
+            >>> import tl_torch as tl
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     tl.trace(torch.nn.Linear(4, 2), torch.ones(3, 4)).save(f"{folder}/linear.tlspec").name
+            'linear.tlspec'
         """
         check_request(path, level, overwrite=overwrite)
         state = self._state
@@ -405,6 +442,14 @@ class Trace:
         """Give the memory of the trace back now, whoever still holds it or its ops; afterwards it answers nothing.
 
         Dropping the last reference to a trace frees it as well; this is for when that is hard to do.
+
+        Example:
+            >>> import torch
+            >>> import tl_torch as tl
+            >>> trace = tl.trace(torch.nn.Linear(4, 2), torch.ones(3, 4))
+            >>> trace.cleanup()
+            >>> trace
+            <Trace: cleaned up>
         """
         self._state.close()
 
