@@ -71,6 +71,27 @@ def test_method_called_directly_after_its_module_was_called() -> None:
     assert [call.method for call in trace.modules["inner"].calls] == ["forward", "encode"]
 
 
+def test_method_called_directly_right_after_its_module() -> None:
+    class Leaf(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x * 2
+
+        def encode(self, x: Tensor) -> Tensor:
+            return torch.tanh(x)
+
+    class Both(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.leaf = Leaf()
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.leaf.encode(self.leaf(x)) + 1
+
+    trace = tl.trace(Both(), X)
+    modules = {name: op.modules for name, op in named(trace).items() if op.kind == "op"}
+    assert modules == {"mul.1": ("leaf:1",), "tanh.1": ("leaf:2",), "add.1": ()}
+
+
 class Shared(nn.Module):
     """One module under two names, called three times."""
 
