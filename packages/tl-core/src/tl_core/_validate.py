@@ -13,13 +13,14 @@ from tl_core._errors import ArtifactError, ConfigurationError, TorchLensWarning
 from tl_core._find import state_of
 from tl_core._payload import materialize
 from tl_core._perturb import Perturber
-from tl_core._record import AliasRead, CallRecord, OpRecord, Records
+from tl_core._record import CallRecord, OpRecord, Records
 from tl_core._replay import leaves_of
 from tl_core._replay_host import examiner_of
 from tl_core._status import Decision, ValidationFailure, ValidationStatus, note_failure
 from tl_core._validate_call import CallChecker, Verdict
 from tl_core._validate_finding import Finding, GroundTruth
 from tl_core._validate_invariant import invariant_findings
+from tl_core._validate_memory import BufferMemory
 from tl_core._validate_truth import (
     buffer_findings,
     module_findings,
@@ -40,8 +41,6 @@ _statuses: WeakKeyDictionary[State, ValidationStatus] = WeakKeyDictionary()
 """What the last validation of each living trace said."""
 
 MAX_OPS_NAMED = 5
-MAX_VIEW_DEPTH = 16
-"""How many views of views are followed to the buffer whose memory they show."""
 
 
 def validation_status(state: State) -> ValidationStatus:
@@ -99,6 +98,21 @@ def validate_trace(trace: Trace, truth: GroundTruth) -> ValidationStatus:
     return status
 
 
+def note_unverified(status: ValidationStatus) -> None:
+    """Make what could not be checked the last failure, and warn, where a caller only learns True or False."""
+    row = next((row for row in status.decisions if row.state == "unverified"), None)
+    reasons = ", ".join(f"{reason} x{count}" for reason, count in status.unverified_reason_counts.items())
+    failure = ValidationFailure(
+        check="precondition_refusal",
+        op_label="" if row is None else row.op_label,
+        func_name="" if row is None else row.func_name,
+        message=f"nothing was wrong, and not everything could be checked: {reasons or status.message}",
+        extra={"reasons": dict(status.unverified_reason_counts)},
+    )
+    note_failure(failure)
+    warn_caller(TorchLensWarning(f"Validation incomplete: {failure.summary()}", code="validation_incomplete"))
+
+
 def _stripped(state: State) -> ArtifactError:
     ops = [op for op in state.records.ops if op.kind == "op" and (op.call is None or op.call.func is None)]
     named = ", ".join(state.labels.op(op.index) for op in ops[:MAX_OPS_NAMED])
@@ -129,7 +143,7 @@ class _Validation:
         )
         self._findings: list[Finding] = []
         self._unverified: dict[int, str] = {}
-        self._memory = _BufferMemory(self._records)
+        self._memory = BufferMemory(self._records)
 
     def run(self) -> ValidationStatus:
         """Check everything; the generators are left as they were."""
@@ -170,13 +184,25 @@ class _Validation:
         for op in self._records.ops:
             if op.call is not None:
                 outputs.setdefault(op.call.index, []).append(op)
+        doubtful: list[tuple[Verdict, list[OpRecord]]] = []
         for call in self._records.calls:
             made = outputs.get(call.index, [])
             verdict = self._checker.check(call, made)
+            if verdict.unverified and verdict.findings:
+                doubtful.append((verdict, made))
+                continue
             self._findings += verdict.findings
             if verdict.unverified:
                 self._unverified.update({op.index: verdict.unverified for op in made})
             self._memory.after(call, made, verdict)
+        # Where the generators end elsewhere than in the run, something reseeded them, and no draw can be repeated.
+        state = self._checker.random_state
+        believed = state is not None and state == self._truth.random_state_after
+        for verdict, made in doubtful:
+            if believed:
+                self._findings += verdict.findings
+            else:
+                self._unverified.update({op.index: verdict.unverified for op in made})
 
     def _memory_findings(self) -> Iterator[Finding]:
         """Buffers that were read again after a write, with another value than the write leaves."""
@@ -321,65 +347,3 @@ def _origins(records: Records, examiner: Examiner) -> tuple[bytearray, bytearray
                 or all(examiner.excuse(op.call, leaf) == "shape_only" for leaf in leaves_of(op.call))
             )
     return weights, constant
-
-
-@final
-class _BufferMemory:
-    """What recorded writes leave in the buffers of the model, computed again."""
-
-    def __init__(self, records: Records) -> None:
-        self._address: dict[int, str] = {op.index: op.address for op in records.ops if op.kind == "buffer"}
-        """By op index: the buffer whose memory its value is."""
-        self._reread = [op for op in records.ops if op.kind == "buffer" and op.parents]
-        self._ops = records.ops
-        self.written: dict[str, object] = {}
-        self.unsure: set[str] = set()
-        self.read_again: list[tuple[OpRecord, object]] = []
-        self._next = 0
-
-    def after(self, call: CallRecord, outputs: Sequence[OpRecord], verdict: Verdict) -> None:
-        """Take in the writes of a call that was just replayed."""
-        if not self._address or verdict.replayed is None or verdict.arguments is None:
-            return
-        written = verdict.replayed.written
-        if written and outputs:
-            self.note_reads(outputs[0].index)
-        for given, left in written:
-            same = [
-                op
-                for op in outputs
-                if op.position < len(made := verdict.replayed.outputs) and made[op.position] is left
-            ]
-            for leaf in leaves_of(call):
-                base = leaf.base if isinstance(leaf, AliasRead) else leaf
-                if verdict.arguments.value(leaf) is given and isinstance(base, OpRecord):
-                    self._note(base, left, same)
-
-    def note_reads(self, before: int) -> None:
-        """Settle what the buffers held when they were read again by ops older than `before`."""
-        while self._next < len(self._reread) and self._reread[self._next].index < before:
-            op = self._reread[self._next]
-            self._next += 1
-            if op.address in self.written and op.address not in self.unsure:
-                self.read_again.append((op, self.written[op.address]))
-
-    def _note(self, base: OpRecord, left: object, outputs: Sequence[OpRecord]) -> None:
-        address = self._address.get(base.index)
-        if address is None:
-            self._note_view(base)
-            return
-        self.written[address] = left
-        for op in outputs:
-            self._address[op.index] = address
-
-    def _note_view(self, base: OpRecord) -> None:
-        """A write into something computed: a buffer upstream may share its memory."""
-        for _ in range(MAX_VIEW_DEPTH):
-            address = self._address.get(base.index)
-            if address is not None:
-                self.unsure.add(address)
-            first = base.call.args[0] if base.call is not None and base.call.args else None
-            base_of = first.base if isinstance(first, AliasRead) else first
-            if not isinstance(base_of, OpRecord):
-                return
-            base = base_of

@@ -33,7 +33,7 @@ class Verdict(NamedTuple):
 
     findings: Sequence[Finding]
     unverified: str = ""
-    """Why the call could not be checked."""
+    """Why the call could not be checked; with findings, why they may be due to other random numbers."""
     replayed: Replayed | None = None
     arguments: Arguments | None = None
 
@@ -95,8 +95,9 @@ class CallChecker:
                 Finding(output.index, "source_provenance", replayed.mutation, extra=_ONE_MUTATION)
                 for output in outputs[:1]
             ]
-        elif found and base.random and not self._was_known:
-            return Verdict([], unverified="random_state_unknown", replayed=replayed, arguments=base.arguments)
+        elif found and base.random:
+            doubt = "random_state_unknown" if not self._was_known else "random_state_moved"
+            return Verdict(found, unverified=doubt, replayed=replayed, arguments=base.arguments)
         if not found and outputs and self._nested_gradient(call, outputs):
             message = "it takes a gradient of a gradient, or with respect to inputs that depend on each other"
             extra = {"invariant": "backward_graph_invariants"}
@@ -104,6 +105,11 @@ class CallChecker:
         if not found and outputs:
             found = list(self._degenerate(base)) or list(self._narrowed(base)) or self._unanswered(base)
         return Verdict(found, replayed=replayed, arguments=base.arguments)
+
+    @property
+    def random_state(self) -> object:
+        """Where the generators stand after the calls checked so far; None where that is not known."""
+        return self._state if self._random_known else None
 
     # ---------------------------------------------------------------- replay
 

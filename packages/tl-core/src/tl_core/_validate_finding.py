@@ -57,3 +57,5 @@ class GroundTruth:
     """Module calls in the order in which they returned."""
     random_state: object = None
     """State of the random generators before both runs."""
+    random_state_after: object = None
+    """Their state after the recorded run."""

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import torch
 
-from tl_core import CaptureOptions, ConfigurationError, GroundTruth, Trace, ValidationStatus, validate_trace
+from tl_core import (
+    CaptureOptions,
+    ConfigurationError,
+    GroundTruth,
+    Trace,
+    ValidationStatus,
+    note_unverified,
+    validate_trace,
+)
 from tl_torch._preflight import Given, Target, arguments, bind, check_context, target_of
 from tl_torch._replay import TorchExaminer
 from tl_torch._trace import trace
@@ -53,7 +61,10 @@ def validate(
         >>> tl.validate(torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()), torch.randn(2, 4))
         True
     """
-    return validation(model, inputs, input_kwargs, scope=scope).passed
+    status = validation(model, inputs, input_kwargs, scope=scope)
+    if status.state == "unverified":
+        note_unverified(status)
+    return status.passed
 
 
 def validation(
@@ -106,6 +117,7 @@ def _validation(
         buffers_recorded=_buffers(target),
         modules=modules,
         random_state=random_state,
+        random_state_after=TorchExaminer().random_state(),
     )
     state.restore()
     generators.restore()

@@ -280,6 +280,27 @@ def test_a_model_that_is_not_the_same_twice() -> None:
     assert failure.max_abs_diff == 1.0
 
 
+def reseeded(self: Any, x: torch.Tensor) -> torch.Tensor:
+    torch.manual_seed(7)
+    return x + torch.rand(3)
+
+
+def drawn_from_a_generator(self: Any, x: torch.Tensor) -> torch.Tensor:
+    return x + torch.rand(3, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"), [(reseeded, "random_state_moved"), (drawn_from_a_generator, "opaque_argument")]
+)
+def test_random_numbers_that_cannot_be_drawn_again(function: Any, reason: str) -> None:
+    with pytest.warns(TorchLensWarning, match="Validation incomplete: precondition_refusal at rand_1_1:1 \\(rand\\)"):
+        assert tl.validate(Runs(function), X.clone()) is False
+    failure = tl.last_validation_failure()
+    assert failure.check == "precondition_refusal"
+    assert failure.extra["reasons"] == {reason: 1}
+    assert failure.message == f"nothing was wrong, and not everything could be checked: {reason} x1"
+
+
 # ---------------------------------------------------------------- how it says so
 
 
