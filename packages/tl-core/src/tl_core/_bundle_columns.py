@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
+from tl_core._bundle_aten import AtenColumns
 from tl_core._bundle_template import Template
 
 if TYPE_CHECKING:
@@ -157,6 +158,9 @@ class Tables(msgspec.Struct, kw_only=True):
     buffers: BufferColumns
     reads: ReadColumns
     gaps: GapColumns
+    aten: AtenColumns | None
+    """Operators below the recorded functions, where they were asked for."""
+    witnessed: bool
     payloads: PayloadColumns
     layer: Numbers | None
     """Layer index of each op; None where it was not derived."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, cast
 
+from tl_core._bundle_aten import decode_aten
 from tl_core._bundle_columns import FUNCTION_KEY, OP_KINDS
 from tl_core._bundle_template import TemplateDecoder
 from tl_core._payload import LazyPayload, PayloadFile, PayloadView
@@ -83,6 +84,9 @@ def decode_records(tables: Tables, payloads: Sequence[object]) -> Records:
     _add_reads(tables, records, frames)
     _add_gaps(tables, records, frames)
     _fill_templates(tables, records, payload_getter(payloads))
+    if tables.aten is not None:
+        records.aten = decode_aten(tables.aten, tables.strings, tables.shapes, payload_getter(payloads))
+    records.witnessed = tables.witnessed
     return records
 
 

@@ -6,6 +6,7 @@ from dataclasses import fields
 from os.path import basename
 from typing import TYPE_CHECKING, Generic, TypeVar, cast, final
 
+from tl_core._bundle_aten import encode_aten
 from tl_core._bundle_columns import (
     FUNCTION_KEY,
     OP_KINDS,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import CodeType
 
+    from tl_core._aten import AtenOp
     from tl_core._bundle_plan import PayloadPlan, PlannedValue
     from tl_core._bundle_template import Template
     from tl_core._payload import PayloadView
@@ -106,6 +108,10 @@ class TableEncoder:
             buffers=self._buffers(records.buffers),
             reads=self._reads(records.reads),
             gaps=self._gaps(records.gaps),
+            aten=None
+            if records.aten is None
+            else encode_aten(records.aten, self._string, self._shape, self._aten_output),
+            witnessed=records.witnessed,
             payloads=PayloadColumns(checksum=[], region=[], offset=[], dtype=[], device=[], shape=[], strides=[]),
             layer=None if groups is None else [layer for layer, _ in groups],
             layer_pass=None if groups is None else [number for _, number in groups],
@@ -160,6 +166,12 @@ class TableEncoder:
         if self._plan is None:
             return -1
         return self._plan.add(alias.value, f"argument:{len(self._plan.values)}", str(alias.base.device))
+
+    def _aten_output(self, row: AtenOp) -> int:
+        if self._plan is None or row.out is None:
+            return -1
+        device = row.output_tensor_facts[0].device if row.output_tensor_facts else "cpu"
+        return self._plan.add(row.out, clean(row.label), device)
 
     def _calls(self, calls: list[CallRecord]) -> CallColumns:
         string, encode = self._string, self._template.encode

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from tl_core import AliasRead, CaptureOptions, Trace, TraceBuilder, TraceInfo
+from tl_core._aten import AtenOp, TensorFacts
 
 BACKEND_FOLDER = Path(__file__).parent / "numpy_backend"
 if str(BACKEND_FOLDER) not in sys.path:
@@ -97,6 +98,13 @@ def network() -> Trace:
     builder.exit(outer)
     outer.inputs, outer.outputs = (0,), (5,)
     out = builder.source("output", "logits", (5, 3), "float32", "cpu", True, y_value, (z.index,))
+    seen = TensorFacts((2,), "float32", "cpu")
+    builder.records.aten = [
+        AtenOp(3, "aten", "addmm", "default", "addmm(...)", "op", 1, 0, ("lin:1",), (seen, seen), (seen,), "none", False,
+               "returned", None, value(2)),
+        AtenOp(4, "aten", "add_", "Tensor", "add_(...)", "none", None, 1, (), (), (), "in_place", True, "raised", "TypeError"),
+    ]  # fmt: skip
+    builder.records.witnessed = True
     builder.gap("unattributed_tensor_args", "an argument of unknown origin", 5, (here(),))
     options = CaptureOptions(recurrence_detection=False, detach_saved_activations=True)
     facts = info(output={"logits": out, "loss": None}, options=options, grad_enabled=False)
@@ -115,7 +123,7 @@ def facts_of(record: object, depth: int = 0) -> object:
     from tl_core._payload import DeferredPayload
     from tl_core._record import CallRecord, ModuleCallRecord, ModuleRecord, Opaque, OpRecord, ParamRecord
 
-    if isinstance(record, OpRecord | ParamRecord | CallRecord | ModuleRecord | ModuleCallRecord) and depth:
+    if isinstance(record, OpRecord | ParamRecord | CallRecord | ModuleRecord | ModuleCallRecord) and depth > 0:
         return type(record).__name__, record.index
     if isinstance(record, DeferredPayload):
         record = record.materialize()
@@ -136,6 +144,6 @@ def facts_of(record: object, depth: int = 0) -> object:
 def everything(trace: Trace) -> dict[str, object]:
     """All facts of a trace, values included."""
     records = trace._state.records
-    tables = {name: [facts_of(record) for record in getattr(records, name)] for name in type(records).__slots__}
+    tables = {name: facts_of(getattr(records, name), -1) for name in type(records).__slots__}
     labels = [op.label for op in trace.ops]
     return tables | {"labels": labels, "name": trace.name, "output": facts_of(trace._state.info.output, 1)}
