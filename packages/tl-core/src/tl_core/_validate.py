@@ -13,7 +13,6 @@ from tl_core._errors import ArtifactError, ConfigurationError, TorchLensWarning
 from tl_core._find import state_of
 from tl_core._payload import materialize
 from tl_core._perturb import Perturber
-from tl_core._record import CallRecord, OpRecord, Records
 from tl_core._replay import leaves_of
 from tl_core._replay_host import examiner_of
 from tl_core._status import Decision, ValidationFailure, ValidationStatus, note_failure
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tl_core._backend import Backend
+    from tl_core._record import CallRecord, OpRecord, Records
     from tl_core._replay import Examiner
     from tl_core._state import State
     from tl_core._trace import Trace
