@@ -14,7 +14,7 @@ from tl_core import CallRecord, CaptureError, ModuleCallRecord, OpRecord, SavePo
 from tl_torch._arguments import AliasedArgument, ArgumentReader
 from tl_torch._boundaries import Boundaries
 from tl_torch._composite import Opener
-from tl_torch._frames import FrameWalker, caller
+from tl_torch._frames import FrameWalker, asked_by_torch, caller
 from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, info_of
 from tl_torch._ledger import NO_STORAGE, Entry, Ledger, Memory
 from tl_torch._module_calls import ModuleCalls, method_codes
@@ -82,6 +82,8 @@ class Recorder(TorchFunctionMode):
         self._visible: Runner = _visibly
         """What runs them in sight of other observers, while we are out of their sight."""
         self._census: Census | None = None
+        self.reads_of_torch: set[int] = set()
+        """Numbers of the reads that torch's own Python made."""
         self._observed = function_modes_active()
         """Whether a mode of the user was running before ours."""
         self._functions: dict[Callable[..., Any], FunctionInfo] = dict(FUNCTION_TABLE)
@@ -328,6 +330,8 @@ class Recorder(TorchFunctionMode):
         result = func(*args, **(kwargs or {})) if runner is None else runner(func, args, kwargs)
         assert info.read_kind is not None
         value = result if isinstance(result, (bool, int, float, complex)) else None
+        if asked_by_torch(caller(2)):
+            self.reads_of_torch.add(len(self.builder.records.reads))
         self.builder.read(info.read_kind, index, value, reader.here())
         return result
 

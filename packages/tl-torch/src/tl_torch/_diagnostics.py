@@ -114,7 +114,7 @@ class Diagnostics:
                 f"The forward pass built lazy modules and with them parameters: {', '.join(created)}.",
             )  # fmt: skip
         warn_of_boundaries(recorder.boundaries, advisories)
-        warn_of_escapes(recorder.builder.records, advisories)
+        warn_of_escapes(recorder.builder.records, recorder.reads_of_torch, advisories)
         unaccounted = next((gap for gap in trace.gaps if gap.reason == "unaccounted_dispatch"), None)
         if unaccounted is not None:
             warn_caller(TorchLensWarning(unaccounted.message, code="unaccounted_dispatch"))

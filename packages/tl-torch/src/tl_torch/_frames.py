@@ -100,3 +100,10 @@ class FrameWalker:
 def caller(depth: int) -> FrameType:
     """The frame `depth` levels above the function that asks."""
     return sys._getframe(depth + 1)  # noqa: SLF001 - documented in `sys`, and the only way to a frame
+
+
+def asked_by_torch(frame: FrameType | None) -> bool:
+    """Whether the innermost function outside ours that is running belongs to torch."""
+    while frame is not None and frame.f_code.co_filename.startswith(_FRAMEWORK_FOLDERS[1]):
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_filename.startswith(_FRAMEWORK_FOLDERS[0])

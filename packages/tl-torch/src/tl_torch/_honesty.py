@@ -7,7 +7,7 @@ import functools
 import os
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
 from torch import nn
@@ -15,7 +15,7 @@ from torch import nn
 from tl_core import ScalarEscapeWarning, TorchLensWarning, warn_caller
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
     from types import CodeType
 
     from tl_core import Frames, ReadRecord, Records, Trace
@@ -47,14 +47,23 @@ class Advisories:
 # ---------------------------------------------------------------- numbers that leave the graph
 
 
-def escaped_reads(records: Records) -> list[ReadRecord]:
-    """Reads that made a Python number, of values that depend on an input, where no test explains them.
+def escaped_reads(records: Records, made_by_torch: Container[int]) -> list[ReadRecord]:
+    """Reads that made a Python number, of values that depend on an input, where nothing explains them.
 
-    Not among them are: a truth value that a jump consumes at once (`if t:`, `while t:`, `assert t`, `not t`), which is
-    a conditional of the trace; values that no input had a part in (constants, buffers, parameters, shapes).
+    Not among them are: a truth value that a jump consumes at once (`if t:`, `while t:`, `if bool(t):`), which is a
+    conditional of the trace, and `.item()` of a truth value; a number that only an `assert` looks at; values that no input had a part in (constants,
+    buffers, parameters, shapes); reads that torch's own Python makes (the batch sizes of a packed sequence).
+
+    Args:
+        records: a run.
+        made_by_torch: numbers of the reads that torch made.
     """
-    reads = [read for read in records.reads if read.kind in ESCAPES and read.op >= 0]
-    reads = [read for read in reads if read.kind != "bool" or not _is_test(read.frames)]
+    reads = [
+        read
+        for number, read in enumerate(records.reads)
+        if read.kind in ESCAPES and read.op >= 0 and number not in made_by_torch
+    ]
+    reads = [read for read in reads if not _is_explained(read)]
     if not reads:
         return []
     reached = bytearray(len(records.ops))
@@ -63,24 +72,36 @@ def escaped_reads(records: Records) -> list[ReadRecord]:
     return [read for read in reads if reached[read.op]]
 
 
-_JUMPS = ("POP_JUMP", "JUMP_IF", "TO_BOOL", "UNARY_NOT", "COPY", "EXTENDED_ARG", "NOP", "RESUME", "KW_NAMES")
+_JUMPS = ("POP_JUMP", "JUMP_IF", "TO_BOOL", "UNARY_NOT")
+"""Instructions that ask for a truth value, or use one, to decide what runs next."""
 
 
-def _is_test(frames: Frames) -> bool:
-    """Whether the interpreter asked for a truth value in order to jump, or jumped on the answer."""
-    if not frames:
-        return True  # torch asked
-    code, offset = frames[0][:2]
+_SIMPLE = ("LOAD_", "COMPARE_OP", "IS_OP", "CONTAINS_OP", "UNARY_", "BINARY_", "COPY", "SWAP", "TO_BOOL", "NOP")
+"""Instructions that compute something of a number without handing it on."""
+
+
+def _is_explained(read: ReadRecord) -> bool:
+    """Whether the answer went straight into a jump (a truth value), or into nothing but an `assert`."""
+    if not read.frames:
+        return True  # no code of the user asked
+    if read.kind == "item" and isinstance(read.value, bool):
+        return True  # a truth value and no number
+    code, offset = read.frames[0][:2]
     if isinstance(code, str):
         return True
     names = _opnames(code)
-    at = offset // 2  # pyright: ignore[reportOperatorIssue] - pairs hold offsets during capture
-    if names[at].startswith(_JUMPS):
+    at = cast("int", offset) // 2
+    if read.kind == "bool" and names[at].startswith(_JUMPS):
         return True
-    following = next((name for name in names[at + 1 :] if name != "CACHE"), "")
-    return following.startswith(("POP_JUMP", "JUMP_IF", "TO_BOOL", "UNARY_NOT"))
+    following = [name for name in names[at + 1 :] if name != "CACHE"]
+    if read.kind == "bool" and following and following[0].startswith(_JUMPS):
+        return True
+    while following and following[0].startswith(_SIMPLE):
+        following.pop(0)
+    return len(following) > 1 and following[0].startswith("POP_JUMP") and following[1] == "LOAD_ASSERTION_ERROR"
 
 
+@functools.lru_cache(maxsize=256)
 def _opnames(code: CodeType) -> list[str]:
     return [dis.opname[byte] for byte in code.co_code[::2]]
 
@@ -89,9 +110,9 @@ _shown: dict[Any, Any] = {}
 """Where Python notes which warnings were shown."""
 
 
-def warn_of_escapes(records: Records, advisories: Advisories) -> None:
+def warn_of_escapes(records: Records, made_by_torch: Container[int], advisories: Advisories) -> None:
     """Warn, at the user's line, where Python numbers were made of values of the run."""
-    escapes = escaped_reads(records)
+    escapes = escaped_reads(records, made_by_torch)
     if not escapes:
         return
     first = escapes[0]

@@ -11,6 +11,7 @@ from torch import nn
 
 from tl_torch._compiled import source_of
 from tl_torch._frames import caller
+from tl_torch._torch_private import current_functorch_level
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -85,6 +86,8 @@ class ModuleCalls:
         self, original: Callable[..., Any], module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Run a module call and note what went in and what came out."""
+        if current_functorch_level() is not None:  # inside a transform, which is one op
+            return original(module, *args, **kwargs)
         recorder = self._recorder
         code = caller(3).f_code  # beyond the two functions that every module call goes through
         if self.direct or not self._types or id(code) not in self._forwards.get(self._types[-1], ()):

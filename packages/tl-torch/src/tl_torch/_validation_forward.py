@@ -12,7 +12,7 @@ from tl_core import ModuleTruth
 from tl_torch._compiled import eagerly, source_of
 from tl_torch._seams_table import install, remove
 from tl_torch._structure import tensors_in
-from tl_torch._torch_private import lazy_clone, storage_key
+from tl_torch._torch_private import current_functorch_level, lazy_clone, storage_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ class BoundaryWatcher:
         if source_of(module) is not None:
             return result  # the module that it was compiled from has been seen
         address = self._addresses.get(id(module))
-        if address is not None:
+        if address is not None and current_functorch_level() is None:
             kept = [self.snapshot(tensor) for _, tensor in tensors_in(result)]
             self.modules.append(ModuleTruth(address, kept))
         return result

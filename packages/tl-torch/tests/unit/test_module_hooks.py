@@ -58,6 +58,7 @@ def test_pre_hook_that_replaces_the_input() -> None:
     assert trace[-1].out.tolist() == [-11, -11]
 
 
+@pytest.mark.filterwarnings("ignore::tl_torch.ScalarEscapeWarning")
 def test_hooks_with_keywords_and_several_in_a_row() -> None:
     order: list[str] = []
     model = Outer()

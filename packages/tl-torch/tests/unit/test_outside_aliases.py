@@ -91,6 +91,7 @@ def test_addresses_of_parameters_do_not_move() -> None:
     assert trace.outcome == "complete"
 
 
+@pytest.mark.filterwarnings("ignore::tl_torch.ScalarEscapeWarning")
 def test_alias_taken_inside_stays_an_alias() -> None:
     held: list[np.ndarray] = []
 

@@ -107,13 +107,6 @@ def test_torchscript_model(kind: str, request: pytest.FixtureRequest) -> None:
     assert "TorchScript" in str(error)
 
 
-def test_torchscript_submodule_is_named(scripted: nn.Module) -> None:
-    model = Guarded(nn.Sequential(nn.Identity(), scripted))
-    error = refused(lambda: tl.trace(model, X), model)
-    assert isinstance(error, RuntimeError)
-    assert "part.1" in str(error)
-
-
 def test_exported_program() -> None:
     program = torch.export.export(nn.Linear(4, 2), (X,))
     error = refused(lambda: tl.trace(program, X))
