@@ -638,3 +638,86 @@ def test_passes_of_nested_loops_add_up(rounds):
 
     run = Run()
     assert passes(run.play(model, run.input())) == {"relu_1_1": sum(rounds), "sin_1_2": len(rounds)}
+
+
+CODE = compile("f()", "net.py", "exec")
+SITES = tuple(((CODE, 2 * number),) for number in range(40))
+"""Call sites of one function of the user."""
+
+
+@st.composite
+def bodies(draw, depth=2):
+    """Statements: `v[w] = f(v[r], ...)`, or a loop over statements. Each `f` gets a line of its own by `numbered`."""
+    found = []
+    for _ in range(draw(st.integers(1, 3))):
+        if depth and draw(st.booleans()):
+            found.append((draw(st.integers(1, 3)), draw(bodies(depth=depth - 1))))
+        else:
+            reads = draw(st.lists(st.integers(0, 2), min_size=1, max_size=3))
+            found.append((reads, draw(st.integers(0, 2))))
+    return found
+
+
+def numbered(body, counter):
+    return [
+        (head, numbered(rest, counter)) if isinstance(head, int) else (head, rest, next(counter)) for head, rest in body
+    ]
+
+
+def execute(run, body, values, counts):
+    for statement in body:
+        if len(statement) == 2:
+            for _ in range(statement[0]):
+                execute(run, statement[1], values, counts)
+        else:
+            reads, target, line = statement
+            values[target] = run(f"f{line}", *[values[read] for read in reads], frames=SITES[line])
+            counts[line] = counts.get(line, 0) + 1
+
+
+@given(bodies())
+def test_whatever_loops_do_with_their_variables_each_line_is_one_layer(body):
+    program = numbered(body, iter(range(40)))
+    counts = {}
+
+    def model(run, x):
+        values = [x, x, x]
+        execute(run, program, values, counts)
+        return tuple(values)
+
+    run = Run(keep_orphans=True)
+    trace = run.play(model, run.input())
+    assert {layer.func_name: layer.num_passes for layer in trace.layers if layer.kind == "op"} == {
+        f"f{line}": count for line, count in counts.items()
+    }
+
+
+@given(bodies(), st.sets(st.integers(0, 39)))
+def test_layers_are_numbered_without_holes_and_hold_equal_calls(body, weighted):
+    """Lines in `weighted` read another parameter each time."""
+    program = numbered(body, iter(range(40)))
+
+    def weigh(run, block, values):
+        for statement in block:
+            if len(statement) == 2:
+                for _ in range(statement[0]):
+                    weigh(run, statement[1], values)
+            else:
+                reads, target, line = statement
+                params = (run.param(f"w{len(run.builder.ops)}"),) if line in weighted else ()
+                parents = [values[read] for read in reads]
+                values[target] = run(f"f{line}", *parents, frames=SITES[line], params=params)
+
+    def model(run, x):
+        values = [x, x, x]
+        weigh(run, program, values)
+        return tuple(values)
+
+    run = Run(keep_orphans=True)
+    trace = run.play(model, run.input())
+    assert len(set(trace.layers.keys())) == len(trace.layers)
+    assert len(set(trace.ops.keys())) == len(trace.ops)
+    for layer in trace.layers:
+        assert [op.pass_number for op in layer.ops] == list(range(1, layer.num_passes + 1))
+        assert len({(op.func_name, op.module, op.params) for op in layer.ops}) == 1
+        assert layer.num_passes == 1 or not layer.params
