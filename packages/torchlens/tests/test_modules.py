@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import pytest
+
 import tl_core
 import tl_torch
 from torchlens import backends, debug, errors, options, validation
@@ -35,3 +40,18 @@ def test_each_module_exports_what_it_names() -> None:
     for module, packages in homes.items():
         public = {name: getattr(home, name) for home in packages for name in home.__all__}
         assert [name for name in module.__all__ if getattr(module, name) is not public[name]] == []
+
+
+def test_a_framework_is_imported_when_its_backend_module_is_touched() -> None:
+    source = "import sys, torchlens as tl; tl.backends.backend; assert 'torch' not in sys.modules; tl.backends.torch.wrappers"
+    subprocess.run([sys.executable, "-c", source], check=True)
+
+
+def test_a_framework_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'torchlens.backends' has no attribute 'caffe'"):
+        backends.caffe  # noqa: B018
+
+
+def test_backends_exports_the_contract() -> None:
+    assert backends.Backend is tl_core.Backend
+    assert set(backends.__all__) - set(backends.FRAMEWORKS) <= set(tl_core.__all__)

@@ -13,6 +13,7 @@ _HOME = {
     "load": "tl_core",
     "validate": "tl_torch",
     "compare": "tl_core",
+    "release_model": "tl_torch",
     # what a run gives back
     "Trace": "tl_core",
     "Op": "tl_core",
@@ -21,6 +22,7 @@ _HOME = {
     "ModuleCall": "tl_core",
     "Param": "tl_core",
     "Buffer": "tl_core",
+    "AtenOp": "tl_core",
     # drawing and tables
     "draw": "tl_viz",
     "Drawing": "tl_viz",

@@ -1,3 +1,4 @@
+from tl_core import AtenOp as AtenOp
 from tl_core import Buffer as Buffer
 from tl_core import Bytes as Bytes
 from tl_core import Comparison as Comparison
@@ -20,6 +21,7 @@ from tl_core import label_contains as label_contains
 from tl_core import load as load
 from tl_core import module as module
 from tl_core import where as where
+from tl_torch import release_model as release_model
 from tl_torch import trace as trace
 from tl_torch import validate as validate
 from tl_viz import Drawing as Drawing

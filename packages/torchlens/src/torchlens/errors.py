@@ -3,6 +3,7 @@
 from tl_core import AmbiguousOpLookupError as AmbiguousOpLookupError
 from tl_core import ArgumentTypeError as ArgumentTypeError
 from tl_core import ArtifactError as ArtifactError
+from tl_core import AtenOpsUnavailableError as AtenOpsUnavailableError
 from tl_core import BackendCapabilityConformanceError as BackendCapabilityConformanceError
 from tl_core import BackendUnsupportedError as BackendUnsupportedError
 from tl_core import CaptureError as CaptureError
@@ -23,6 +24,7 @@ __all__ = [
     "AmbiguousOpLookupError",
     "ArgumentTypeError",
     "ArtifactError",
+    "AtenOpsUnavailableError",
     "BackendCapabilityConformanceError",
     "BackendUnsupportedError",
     "CaptureError",
