@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import zlib
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -149,6 +150,70 @@ def test_forged_tables(whole: tuple[Path, dict[str, object]], tables: bytes) -> 
             tl_core.load(copy)
         assert caught.value.code == "tables_unreadable"
         assert str(copy / "tables.json") in str(caught.value)
+
+
+LIES = {
+    "an op of a later op": ("ops", "parents", 2, [5]),
+    "an op of itself": ("ops", "parents", 2, [2]),
+    "an op of nothing": ("ops", "parents", 2, [99]),
+    "an op without its call": ("ops", "call", 2, -1),
+    "an input with a call": ("ops", "call", 0, 0),
+    "a call that is not there": ("ops", "call", 2, 99),
+    "a kind that is not there": ("ops", "kind", 2, 5),
+    "a shape that is not there": ("ops", "shape", 2, -1),
+    "a value that is not there": ("ops", "payload", 2, 99),
+    "a module call in a later one": ("module_calls", "parent", 0, 1),
+    "a module that is not there": ("module_calls", "module", 0, 9),
+    "a child that is not there": ("modules", "children", 0, [2]),
+    "an argument that is not there": ("calls", "args", 0, [{"is": "op", "index": 99}]),
+    "an argument before the first op": ("calls", "args", 0, [{"is": "op", "index": -1}]),
+    "an argument of no kind": ("calls", "args", 0, [{"is": "code", "text": "1"}]),
+    "bytes that are none": ("calls", "args", 0, [{"is": "text", "kind": "bytes", "text": "!"}]),
+    "a layer too early": (None, "layer", 1, 5),
+    "a pass too early": (None, "layer_pass", 1, 2),
+    "a test of no kind": ("info", "outcome", None, "perhaps"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_tables_that_contradict_themselves(whole: tuple[Path, dict[str, object]], lie: str, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(whole[0], tmp_path / "b.tlspec"))
+    tables = msgspec.json.decode((copy / "tables.json").read_bytes())
+    table, column, row, value = LIES[lie]
+    target = tables if table is None else tables[table]
+    if row is None:
+        target[column] = value
+    else:
+        assert target[column][row] != value
+        target[column][row] = value
+    sign(copy, tables=msgspec.json.encode(tables))
+    with pytest.raises(ArtifactError) as caught:
+        tl_core.load(copy)
+    assert caught.value.code == "tables_unreadable"
+
+
+@pytest.mark.parametrize("column", ["kind", "parents", "module"])
+def test_columns_of_different_lengths(whole: tuple[Path, dict[str, object]], column: str, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(whole[0], tmp_path / "b.tlspec"))
+    tables = msgspec.json.decode((copy / "tables.json").read_bytes())
+    tables["ops"][column].pop()
+    sign(copy, tables=msgspec.json.encode(tables))
+    with pytest.raises(ArtifactError):
+        tl_core.load(copy)
+
+
+def test_a_value_with_a_forged_checksum(tmp_path: Path) -> None:
+    """The digest of the whole file holds even where somebody changed the checksum of one value."""
+    path = trace_of(Value(np.zeros(4))).save(tmp_path / "a.tlspec")
+    content = bytearray((path / "payloads.safetensors").read_bytes())
+    content[-1] = 1
+    (path / "payloads.safetensors").write_bytes(content)
+    tables = msgspec.json.decode((path / "tables.json").read_bytes())
+    tables["payloads"]["checksum"] = [zlib.crc32(content[-32:])]
+    sign(path, tables=msgspec.json.encode(tables))
+    with pytest.raises(ArtifactError) as caught:
+        tl_core.load(path, lazy=False)
+    assert caught.value.code == "file_altered"
 
 
 @pytest.mark.parametrize("strides", [(1, 1000), (4, 3), (1,), (2**62, 2**62), ()])
