@@ -161,3 +161,20 @@ def test_blocks_that_are_wired_differently_are_not_folded():
 def test_parameters_are_counted_once():
     trace = transformer(12)
     assert f"{tl_viz._names.amount(weight_count(trace))} params" in trace.draw().notes[0]
+
+
+def test_branches_that_go_different_ways_are_not_folded():
+    run = Recorder()
+    x = run.input()
+    left, right, last = (run.layer(name, "Branch", "linear", x, size=(8, 8)) for name in ("a", "b", "c"))
+    trace = run.done(run.op("add", run.op("add", left, right), run.op("exp", last)))
+    items = list(trace.draw(collapse="none", fold_repeats=True).scene.nodes())
+    assert [node.copies for node in items if node.learned] == [1, 1, 1]
+
+
+def test_branches_that_meet_again_are_folded():
+    run = Recorder()
+    x = run.input()
+    branches = [run.layer(f"branch.{index}", "Branch", "linear", x, size=(8, 8)) for index in range(4)]
+    drawing = run.done(run.op("cat", *branches)).draw(collapse="none", fold_repeats=True)
+    assert "×4 own weights" in badges(drawing)

@@ -105,6 +105,8 @@ def _legal(tree: Tree, children: list[Branch], start: int, period: int, copies: 
     for index in range(1, copies + 1):
         joins = index < copies and _same_wiring(tree, bounds, reads, begin, index)
         joins = joins and _gives(tree, bounds[index - 1], last_of_all) == _gives(tree, bounds[begin], last_of_all)
+        if joins and not _carried(bounds[index - 1], reads[index]):
+            joins = _readers_of(tree, bounds[index]) == _readers_of(tree, bounds[begin])
         if joins:
             continue
         run = _worth(children, start + begin * period, period, index - begin)
@@ -168,6 +170,23 @@ def _one_kind(tree: Tree, was: int, now: int, run_start: int) -> bool:
     network = tree.network
     one, other = tree.op_at[was], tree.op_at[now]
     return network.functions[one] == network.functions[other]
+
+
+def _carried(before: tuple[int, int], reads: list[tuple[int, bool]]) -> bool:
+    """Whether a copy reads the copy before it; if not, they stand beside each other."""
+    return any(before[0] <= at < before[1] for at, _ in reads)
+
+
+def _readers_of(tree: Tree, bound: tuple[int, int]) -> list[tuple[int, tuple[str, ...]]]:
+    """Return which ops of a copy are read outside of it, and by which functions: the same for copies beside each other."""
+    first, end = bound
+    functions, op_at = tree.network.functions, tree.op_at
+    found: list[tuple[int, tuple[str, ...]]] = []
+    for at in range(first, end):
+        outside = sorted({functions[op_at[reader]] for reader in tree.readers[at] if reader >= end})
+        if outside:
+            found.append((at - first, tuple(outside)))
+    return found
 
 
 def _gives(tree: Tree, bound: tuple[int, int], last_of_all: int) -> tuple[int, ...]:

@@ -171,6 +171,7 @@ def _factors(tree: Tree, amount: dict[int, float], own_ops: dict[int, float]) ->
     order: list[Branch] = []
     seen_branches: set[int] = set()
     seen_classes: set[str] = set()
+    new_class: set[int] = set()
     calls = tree.network.calls
     stack: list[tuple[Branch, float]] = [(tree.root, 1.0)]
     while stack:
@@ -182,12 +183,17 @@ def _factors(tree: Tree, amount: dict[int, float], own_ops: dict[int, float]) ->
                 own = min(own, SAME_BRANCH)
             elif name in seen_classes and name not in CONTAINERS:
                 own = min(own, SAME_CLASS)
+            known = name in seen_classes or name in CONTAINERS
+            if not known:
+                new_class.add(id(branch))
             seen_branches.add(branch.loose)
             seen_classes.add(name)
         factor[id(branch)] = own
         order.append(branch)
         stack.extend([(child, own) for child in reversed(branch.children) if child.children])
-    for branch in reversed(order):  # a frame is no newer than the modules it is made of
+    for branch in reversed(order):  # a frame without a class of its own is no newer than the modules in it
+        if id(branch) in new_class:
+            continue
         inner = [factor[id(child)] for child in branch.children if child.children]
         if inner and own_ops[id(branch)] <= MOSTLY_FRAMES * amount[id(branch)]:
             factor[id(branch)] = min(factor[id(branch)], max(inner))
