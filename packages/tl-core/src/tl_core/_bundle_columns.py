@@ -160,7 +160,8 @@ class Tables(msgspec.Struct, kw_only=True):
     gaps: GapColumns
     aten: AtenColumns | None
     """Operators below the recorded functions, where they were asked for."""
-    witnessed: bool
+    scalars: dict[str, bool | int]
+    """Flags and counts of `Records`, by name."""
     payloads: PayloadColumns
     layer: Numbers | None
     """Layer index of each op; None where it was not derived."""

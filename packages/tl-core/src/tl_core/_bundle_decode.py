@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from tl_core._bundle_aten import decode_aten
 from tl_core._bundle_columns import FUNCTION_KEY, OP_KINDS
+from tl_core._bundle_encode import scalars_of
 from tl_core._bundle_template import TemplateDecoder
 from tl_core._payload import LazyPayload, PayloadFile, PayloadView
 from tl_core._record import (
@@ -86,7 +87,8 @@ def decode_records(tables: Tables, payloads: Sequence[object]) -> Records:
     _fill_templates(tables, records, payload_getter(payloads))
     if tables.aten is not None:
         records.aten = decode_aten(tables.aten, tables.strings, tables.shapes, payload_getter(payloads))
-    records.witnessed = tables.witnessed
+    for name in scalars_of(records).keys() & tables.scalars.keys():
+        setattr(records, name, tables.scalars[name])
     return records
 
 

@@ -111,7 +111,7 @@ class TableEncoder:
             aten=None
             if records.aten is None
             else encode_aten(records.aten, self._string, self._shape, self._aten_output),
-            witnessed=records.witnessed,
+            scalars=scalars_of(records),
             payloads=PayloadColumns(checksum=[], region=[], offset=[], dtype=[], device=[], shape=[], strides=[]),
             layer=None if groups is None else [layer for layer, _ in groups],
             layer_pass=None if groups is None else [number for _, number in groups],
@@ -284,6 +284,12 @@ class TableEncoder:
                 code = codes[key] = self._frame((self._string(file), line, self._string(function)))
             stack.append(code)
         return self._stack(tuple(stack))
+
+
+def scalars_of(records: Records) -> dict[str, bool | int]:
+    """What `records` says in single flags and counts."""
+    values = {name: cast("object", getattr(records, name)) for name in type(records).__slots__}
+    return {name: value for name, value in values.items() if isinstance(value, int)}
 
 
 def located(frame: tuple[CodeType, int] | tuple[str, int, str]) -> tuple[str, int, str]:
