@@ -11,8 +11,9 @@ from tl_core import CaptureOptions, TraceBuilder, TraceInfo
 class Recorder:
     """Records calls of modules and functions; ops are given and returned as their records."""
 
-    def __init__(self, name="Net"):
+    def __init__(self, name="Net", **options):
         self.name = name
+        self.options = CaptureOptions(**options)
         self.builder = TraceBuilder()
         self._modules = {"": self.builder.module_record("", name, False)}
         self._params = {}
@@ -78,7 +79,7 @@ class Recorder:
                 model_class_name=self.name,
                 framework_version="1.0",
                 duration_ns=1000,
-                options=CaptureOptions(),
+                options=self.options,
             )
         )
 

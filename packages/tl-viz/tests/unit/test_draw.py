@@ -217,3 +217,46 @@ def test_text_on_strong_colours_is_white(trace):
     drawing = trace.draw(collapse="none", color_by=lambda op: op.index)
     last = next(group for group in drawing._display.groups if group.key == trace.ops[-1].layer_label)
     assert {shape.colour for shape in last.shapes if hasattr(shape, "text")} == {"#ffffff"}
+
+
+MODES = ["auto", "none", "max", 0.5]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_run_without_any_op_gives_an_empty_picture(mode):
+    drawing = Recorder().done().draw(collapse=mode)
+    assert list(drawing.scene.nodes()) == []
+    assert drawing.collapse_plan.total == 0
+    assert drawing.svg.startswith("<svg")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_model_that_returns_its_input_is_two_nodes(mode):
+    run = Recorder()
+    drawing = run.done(run.input()).draw(collapse=mode)
+    assert [node.role for node in drawing.scene.nodes()] == ["input", "output"]
+    assert all_faults(drawing.scene, drawing.geometry) == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_run_that_stopped_before_any_output_is_drawn_whole(mode):
+    run = Recorder()
+    x = run.input()
+    for _ in range(3):
+        x = run.op("relu", x)
+    drawing = run.done().draw(collapse=mode)
+    assert sum(node.ops for node in drawing.scene.nodes()) == 4
+    assert [node.role for node in drawing.scene.nodes() if node.role == "bundle"] == []
+
+
+def test_islands_are_counted_or_drawn():
+    run = Recorder(keep_orphans=True)
+    apart = run.op("exp", run.op("ones"))
+    assert apart.index == 1
+    trace = run.done(run.op("relu", run.input()))
+    without, whole = trace.draw(collapse="none"), trace.draw(collapse="none", show_orphans=True)
+    assert "not drawn: 2 ops (connected to no input and no output)" in without.notes
+    assert without.collapse_plan.items == 3
+    assert whole.collapse_plan.items == 5
+    assert without.collapse_plan.total == whole.collapse_plan.total == 5
+    assert all_faults(whole.scene, whole.geometry) == []

@@ -34,7 +34,8 @@ def follow(plan: Plan, keys: dict[int, str]) -> Trail:
     """Return where every op went. `keys` holds the key of each visible branch by its id."""
     total = len(plan.tree.op_at)
     trail = Trail([-1] * total, [], list(range(total)), [-1] * total, [], [])
-    _visit(plan, plan.tree.root, -1, trail, keys)
+    if plan.tree.root.children:
+        _visit(plan, plan.tree.root, -1, trail, keys)
     return trail
 
 
