@@ -116,6 +116,7 @@ def main() -> None:
             cells[tool][name] = measured(command, options.limit)
     show(cells)
     if options.tools == list(TOOLS) and options.networks == list(BUILDERS):
+        RESULT.parent.mkdir(exist_ok=True)
         RESULT.write_text(json.dumps({"limit_s": options.limit, "cells": cells}, indent=2) + "\n", encoding="utf-8")
 
 
