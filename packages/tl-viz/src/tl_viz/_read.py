@@ -166,7 +166,9 @@ def _marked(trace: Trace, ops: list[Op], options: Options) -> set[int]:
 
 
 def _function(op: Op) -> str:
-    return op.func_name.strip("_") or op.func_name
+    """Return the name of a function without the underscores that mark an operator; `add_` keeps the one of in-place."""
+    name = op.func_name
+    return name[2:-2] if name.startswith("__") and name.endswith("__") and len(name) > 4 else name
 
 
 def _role(op: Op) -> OpRole:
