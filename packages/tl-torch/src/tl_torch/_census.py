@@ -64,8 +64,12 @@ class _Dispatch(Struct, gc=False, eq=False):
 class Census(TorchDispatchMode):
     """Watches the dispatches of one run on one thread."""
 
-    def __init__(self, builder: TraceBuilder, frames: FrameWalker, *, rows: bool, values: bool) -> None:
+    def __init__(
+        self, builder: TraceBuilder, frames: FrameWalker, running: Sequence[ModuleCallRecord], *, rows: bool,
+        values: bool,
+    ) -> None:  # fmt: skip
         super().__init__()
+        self._running = running
         self._builder = builder
         self._frames = frames
         self._rows = rows
@@ -73,6 +77,10 @@ class Census(TorchDispatchMode):
         self._span: Span | None = None
         self._spans: list[Span] = []
         self._dispatches: list[_Dispatch] = []
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # compiled parts run as their source; without this torch loads its compiler for a plain mode
 
     def run(self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None) -> Any:
         """Run a function that the recorder records; what it dispatches is its work."""
@@ -108,7 +116,7 @@ class Census(TorchDispatchMode):
                 return func(*args, **kwargs) if kwargs else func(*args)
             status = "alias" if found == "none" and is_view_operator(func) else found
             if status == "none":
-                frames = self._frames.walk(frame, (), 0)
+                frames = self._frames.walk(frame, self._running, len(self._running))
         inputs = self._facts(args) if self._rows else ()
         note = _Dispatch(func, span, status, self._builder.module, frames, inputs)
         self._dispatches.append(note)
@@ -157,15 +165,18 @@ class Census(TorchDispatchMode):
 
     def _owners(self) -> dict[int, tuple[AtenOwner, int | None]]:
         """Owner of each span, by its identity: of several that ended before the same call, the last is its own."""
-        calls = self._builder.records.calls
-        last = {span.before: span for span in self._spans}
+        records = self._builder.records
         owners: dict[int, tuple[AtenOwner, int | None]] = {}
-        for before, span in last.items():
-            if before < len(calls) and calls[before].func is span.func:
-                owners[id(span)] = ("op", before + 1)
+        for number, span in {span.reads: span for span in self._spans}.items():
+            if number < len(records.reads):
+                owners[id(span)] = ("read", None)
+        for number, span in {span.before: span for span in self._spans}.items():
+            if number < len(records.calls) and records.calls[number].func is span.func:
+                owners[id(span)] = ("op", number + 1)
         return owners
 
     def _gap(self, unowned: list[_Dispatch]) -> None:
+        self._builder.records.unaccounted = len(unowned)
         names = Counter(str(note.operator) for note in unowned)
         shown = ", ".join(f"{name} x{count}" if count > 1 else name for name, count in names.most_common(MAX_NAMED))
         more = ", ..." if len(names) > MAX_NAMED else ""
@@ -179,7 +190,7 @@ class Census(TorchDispatchMode):
 def _owner(note: _Dispatch, owners: dict[int, tuple[AtenOwner, int | None]]) -> tuple[AtenOwner, int | None]:
     if note.span is None:
         return note.status, None
-    return owners.get(id(note.span), ("read", None))
+    return owners.get(id(note.span), ("untracked", None))
 
 
 def _origin(frame: FrameType) -> tuple[FrameType, AtenOwner | None]:
@@ -202,9 +213,10 @@ def _row(sequence: int, note: _Dispatch, status: AtenOwner, call_id: int | None,
     operator = note.operator
     namespace, _, name = cast("str", operator.name()).partition("::")
     writes = is_mutable(operator)
-    overload = str(operator.overload)  # the annotation of torch is wrong here on older releases
+    name, _, overload = name.partition(".")
+    overload = overload or "default"
     return AtenOp(
-        sequence, namespace, name.partition(".")[0], overload, schema_text(operator), status, call_id, slot,
+        sequence, namespace, name, overload, schema_text(operator), status, call_id, slot,
         _labels(note.module), note.inputs, note.outputs,
         "none" if not writes else "out" if "out" in overload else "in_place",
         is_view_operator(operator), "returned" if note.raised is None else "raised", note.raised, note.out,

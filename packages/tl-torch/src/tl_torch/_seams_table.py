@@ -12,14 +12,15 @@ Each replacement asks for the running thread first: other threads run as ever.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tl_torch._torch_private import (
+    SCRIPT_CALLERS,
     module_call_function,
     script_callers,
     set_module_call_function,
     transform_functions,
+    transforms_loaded,
 )
 
 if TYPE_CHECKING:
@@ -50,22 +51,16 @@ class BoundaryHandler(Protocol):
         ...
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Replaced:
-    """One function that is replaced while captures run."""
-
-    owner: Any
-    name: str
-    original: Callable[..., Any]
-    replacement: Callable[..., Any]
-
+_Replacement = tuple[Any, str, "Callable[..., Any]", "Callable[..., Any]"]
+"""Owner, name, what stands there, and what stands in for it."""
 
 _lock = threading.Lock()
 _handlers: dict[int, ModuleCallHandler] = {}
 _boundaries: dict[int, BoundaryHandler] = {}
 _original: Callable[..., Any] = module_call_function()
-_replaced: list[_Replaced] = []
+_replaced: list[_Replacement] = []
+_prepared: list[_Replacement] = []
+"""Replacements of the last time, to be used again while nothing else has changed."""
 
 
 def _call_impl(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
@@ -125,16 +120,26 @@ def remove() -> None:
 
 
 def _replace_all() -> None:
-    for owner, name, original in script_callers():
-        _replaced.append(_Replaced(owner, name, original, _scripted(original)))
-    for owner, name, original, kind in transform_functions():
-        _replaced.append(_Replaced(owner, name, original, _transform(kind, original)))
-    for each in _replaced:
-        setattr(each.owner, each.name, each.replacement)
+    if not _is_prepared():
+        callers = [(owner, name, original, _scripted(original)) for owner, name, original in script_callers()]
+        transforms = [
+            (owner, name, original, _transform(kind, original)) for owner, name, original, kind in transform_functions()
+        ]
+        _prepared[:] = [*callers, *transforms]
+    for owner, name, _, replacement in _prepared:
+        setattr(owner, name, replacement)
+    _replaced[:] = _prepared
+
+
+def _is_prepared() -> bool:
+    """Whether the last replacements stand for what is there now, and nothing was loaded since."""
+    if len(_prepared) != len(SCRIPT_CALLERS) + transforms_loaded():
+        return False
+    return all(vars(owner)[name] is original for owner, name, original, _ in _prepared)
 
 
 def _restore_all() -> None:
-    for each in reversed(_replaced):
-        if vars(each.owner)[each.name] is each.replacement:
-            setattr(each.owner, each.name, each.original)
+    for owner, name, original, replacement in _replaced:
+        if vars(owner)[name] is replacement:
+            setattr(owner, name, original)
     _replaced.clear()

@@ -174,9 +174,13 @@ def forward_hooks_of(module: torch.nn.Module) -> list[Callable[..., Any]]:
     return [*hooked._forward_pre_hooks.values(), *hooked._forward_hooks.values()]
 
 
+SCRIPT_CALLERS: tuple[Any, ...] = (_C.ScriptFunction, _C.ScriptMethod)
+"""Classes of what TorchScript makes callable."""
+
+
 def script_callers() -> list[tuple[Any, str, Callable[..., Any]]]:
     """What runs when TorchScript functions and methods are called: class, name and function."""
-    return [(owner, "__call__", vars(owner)["__call__"]) for owner in (_C.ScriptFunction, _C.ScriptMethod)]
+    return [(owner, "__call__", vars(owner)["__call__"]) for owner in SCRIPT_CALLERS]
 
 
 _TRANSFORMS = (
@@ -187,6 +191,11 @@ _TRANSFORMS = (
     ("torch._functorch.eager_transforms", "_jvp_with_argnums", "jvp"),
 )
 """Module, function and kind of the transforms of `torch.func` that the others are made of."""
+
+
+def transforms_loaded() -> int:
+    """How many functions `transform_functions` finds, where all of their modules' are there."""
+    return 1 + 4 * ("torch._functorch.eager_transforms" in sys.modules)
 
 
 def transform_functions() -> list[tuple[Any, str, Callable[..., Any], str]]:

@@ -87,10 +87,10 @@ def check_escape_detector(value: object) -> None:
 
 def with_defaults(options: CaptureOptions) -> CaptureOptions:
     """Options with the process-wide defaults filled in."""
-    check_escape_detector(options.escape_detector)
-    if options.escape_detector is not None and options.completeness_witness is not None:
-        return options
     detector, witness = options.escape_detector, options.completeness_witness
+    if detector is None and witness is None and not _defaults.wrapped:
+        return options
+    check_escape_detector(detector)
     return replace(
         options,
         escape_detector=_defaults.escape_detector if detector is None else detector,
