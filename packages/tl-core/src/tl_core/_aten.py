@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, final
 from msgspec import Struct
 
 from tl_core._errors import AtenOpsUnavailableError
+from tl_core._payload import materialize
 
 if TYPE_CHECKING:
     from tl_core._record import Records
@@ -56,8 +57,13 @@ class AtenOp(Struct, gc=False, eq=False):
     """Whether the output shows memory of an argument."""
     outcome: Literal["returned", "raised"]
     exception_type: str | None
-    out: object = None
-    """Its (first) output as a detached snapshot, where values were asked for and payloads stay in memory."""
+    payload: object = None
+    """What `out` reads; on a loaded trace it lies on disk."""
+
+    @property
+    def out(self) -> object:
+        """Its (first) output as a detached snapshot, where values were asked for and payloads stay in memory."""
+        return materialize(self.payload)
 
     @property
     def label(self) -> str:

@@ -102,6 +102,6 @@ def decode_aten(
         if row["exception_type"] is not None:
             row["exception_type"] = strings[row["exception_type"]]
         found = msgspec.convert(row, AtenOp)
-        found.out = payload(values[-1])
+        found.payload = payload(values[-1])
         rows.append(found)
     return rows

@@ -168,10 +168,10 @@ class TableEncoder:
         return self._plan.add(alias.value, f"argument:{len(self._plan.values)}", str(alias.base.device))
 
     def _aten_output(self, row: AtenOp) -> int:
-        if self._plan is None or row.out is None:
+        if self._plan is None or row.payload is None:
             return -1
         device = row.output_tensor_facts[0].device if row.output_tensor_facts else "cpu"
-        return self._plan.add(row.out, clean(row.label), device)
+        return self._plan.add(row.payload, clean(row.label), device)
 
     def _calls(self, calls: list[CallRecord]) -> CallColumns:
         string, encode = self._string, self._template.encode
