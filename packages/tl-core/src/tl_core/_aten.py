@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, final
 
 from msgspec import Struct
@@ -11,6 +10,8 @@ from tl_core._errors import AtenOpsUnavailableError
 from tl_core._payload import materialize
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tl_core._record import Records
 
 AtenOwner = Literal["op", "read", "untracked", "alias", "none"]

@@ -17,7 +17,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 
 import tl_core
-from tl_core import CaptureOptions, DeferredPayload, Trace, TraceBuilder
+from tl_core import AliasRead, CaptureOptions, DeferredPayload, Trace, TraceBuilder
 from tl_core import _bundle_columns as columns
 from tl_core import _record as records
 from tl_core._aten import AtenOp
@@ -348,6 +348,19 @@ def test_nothing_is_pickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(f"pickle.{name}", refuse)
     trace = network()
     assert everything(saved(trace, tmp_path))["labels"] == everything(trace)["labels"]
+
+
+def test_arguments_that_were_orphans(tmp_path: Path) -> None:
+    builder = TraceBuilder()
+    x = builder.source("input", "x", (2,), "float32", "cpu", False)
+    zeros = builder.call("zeros", "zeros", None, ((2,),), None, (), (), 1, False)
+    alone = builder.output(zeros, 0, (), (2,), "float32", "cpu", False, None, value(2))
+    add = builder.call("add", "add", None, (alone, [AliasRead(alone, (), None)]), None, (), (), 1, False)
+    builder.output(add, 0, (alone.index,), (2,), "float32", "cpu", False, None, None)
+    builder.source("output", "", (2,), "float32", "cpu", False, None, (x.index,))
+    loaded = saved(builder.finish(info()), tmp_path)
+    assert [op.label for op in loaded.ops] == ["input_1:1", "output_1:1"]
+    assert repr(loaded._state.records.calls[1].args) == "(<orphan>, [<orphan>])"
 
 
 def test_annotations_come_back(tmp_path: Path) -> None:
