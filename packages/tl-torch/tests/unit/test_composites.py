@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from graphs import edges, graph, named, run
 from torch import Tensor, nn
 
+import tl_core
 import tl_torch as tl
 
 X = torch.randn(2, 3, 4)
@@ -197,6 +198,26 @@ def test_lstm_language_model() -> None:
     assert parents["log_softmax.1"] == ["linear.1"]
     assert named(trace)["linear.1"].params == ("embed.weight",)
     assert torch.equal(trace[-1].out, model(tokens))
+
+
+def test_scripted_function_is_one_boundary_op() -> None:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scripted = torch.jit.script(smooth)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        trace = run(lambda x: scripted(x * 2) + 1, X)
+    (name,) = (n for n, op in named(trace).items() if op.transform_kind == "jit.script")
+    assert edges(trace)[name] == ["mul.1"]
+    assert edges(trace)["add.1"] == [name]
+    codes = [warning.message.code for warning in caught if isinstance(warning.message, tl_core.TorchLensWarning)]
+    assert codes == ["torchscript_boundary"]
+
+
+def smooth(x: Tensor) -> Tensor:
+    return torch.sigmoid(x) * 0.5
 
 
 def test_vmap_is_told() -> None:

@@ -168,3 +168,13 @@ def test_read_of_a_parameter() -> None:
         trace = tl.trace(Gate(), X)
     (conditional,) = trace.conditionals
     assert conditional.value is True
+
+
+def test_warning_tells_how_many_numbers_were_read_and_where_first() -> None:
+    with pytest.warns(tl_core.ScalarEscapeWarning) as caught:
+        run(numbers, X)
+    (warning,) = caught
+    assert warning.message.code == "scalar_escape"
+    text = str(warning.message)
+    assert "4" in text or "3" in text
+    assert f"{Path(__file__).name}:{line_of(numbers, '.item()')}" in text
