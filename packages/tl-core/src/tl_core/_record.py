@@ -206,7 +206,8 @@ class Records:
     """Everything that one run wrote down."""
 
     __slots__ = (
-        "aten", "buffers", "calls", "gaps", "module_calls", "modules", "ops", "params", "reads", "witnessed",
+        "aten", "buffers", "calls", "gaps", "module_calls", "modules", "ops", "params", "reads", "unaccounted",
+        "witnessed",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -222,3 +223,5 @@ class Records:
         """Operators below the recorded functions, where they were asked for."""
         self.witnessed = False
         """Whether a census found an owner for everything that was dispatched."""
+        self.unaccounted = 0
+        """Dispatched operators for which a census found no owner."""

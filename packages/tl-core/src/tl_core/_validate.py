@@ -41,6 +41,8 @@ _statuses: WeakKeyDictionary[State, ValidationStatus] = WeakKeyDictionary()
 """What the last validation of each living trace said."""
 
 MAX_OPS_NAMED = 5
+UNACCOUNTED = "unaccounted_dispatch"
+"""Reason of the gap that a census of dispatched operators leaves."""
 
 
 def validation_status(state: State) -> ValidationStatus:
@@ -157,15 +159,7 @@ class _Validation:
 
     def _check(self) -> None:
         records, truth, examiner = self._records, self._truth, self._examiner
-        gaps = records.gaps
-        if gaps:
-            reasons = [gap.reason for gap in gaps]
-            first = min(gaps, key=lambda gap: gap.op)
-            extra = {"reasons": sorted(set(reasons)), "n_gaps": len(gaps), "gaps": [gap.message for gap in gaps]}
-            remedy = "register the tensor with register_buffer, pass it as an input, or create it inside forward"
-            self._findings.append(
-                Finding(first.op, "source_provenance", f"{first.message} What to do: {remedy}.", extra=extra)
-            )
+        self._findings += _gap_findings(records, truth.unaccounted)
         self._findings += non_finite_findings(records, examiner)
         self._findings += invariant_findings(records, self._state.grouping, self._describe)
         self._findings += source_findings(records, truth, examiner)
@@ -319,6 +313,26 @@ class _Validation:
             reduction_depth=finding.depth,
             extra=extra,
         )
+
+
+def _gap_findings(records: Records, unaccounted: str) -> Iterator[Finding]:
+    """What capture knows that it did not see, and dispatched work that no op accounts for."""
+    gaps = records.gaps
+    if not gaps and not unaccounted:
+        return
+    reasons = {gap.reason for gap in gaps}
+    if unaccounted:
+        reasons.add(UNACCOUNTED)
+    messages = [*([unaccounted] if unaccounted else ()), *(gap.message for gap in gaps)]
+    first = min((gap for gap in gaps if gap.op >= 0), key=lambda gap: gap.op, default=None)
+    remedy = "register the tensor with register_buffer, pass it as an input, or create it inside forward"
+    message = unaccounted or (gaps[0] if first is None else first).message
+    yield Finding(
+        -1 if first is None else first.op,
+        "bfs_completeness" if unaccounted else "source_provenance",
+        f"{message} What to do: {remedy}.",
+        extra={"reasons": sorted(reasons), "n_gaps": len(messages), "gaps": messages},
+    )
 
 
 def _first(findings: Sequence[Finding]) -> Finding | None:

@@ -59,3 +59,5 @@ class GroundTruth:
     """State of the random generators before both runs."""
     random_state_after: object = None
     """Their state after the recorded run."""
+    unaccounted: str = ""
+    """What a census of dispatched operators found no owner for; empty where everything has one."""

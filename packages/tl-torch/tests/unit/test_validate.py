@@ -247,6 +247,19 @@ def test_a_tensor_from_nowhere() -> None:
     assert "create it inside forward" in failure.message
 
 
+def test_several_operators_from_nowhere() -> None:
+    def hidden(self: Any, x: torch.Tensor) -> torch.Tensor:
+        with torch._C.DisableTorchFunction():
+            y = torch.tanh(x).exp()
+        return y * 2
+
+    failure = fails(Runs(hidden), X)
+    assert failure.check == "bfs_completeness"
+    assert failure.op_label == "constant_1:1"
+    assert failure.extra["reasons"] == ["unaccounted_dispatch", "unseen_source"]
+    assert "2 of 3 dispatches belong to no recorded call" in failure.message
+
+
 LIBRARY = torch.library.Library("tltests", "DEF")
 LIBRARY.define("doubled(Tensor x) -> Tensor")
 LIBRARY.define("counted(Tensor x, Tensor(a!) state) -> Tensor")

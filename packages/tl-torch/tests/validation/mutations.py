@@ -35,7 +35,7 @@ class Spoiler:
     """Index of the op that was spoiled."""
 
     def see(self, op: OpRecord, value: torch.Tensor) -> None:
-        if not self.can(op):
+        if op.payload is None or not self.can(op):
             return
         self.candidates.append(op.index)
         if op.index == self.at and self.done is None and self.mutate(op, value):
@@ -53,7 +53,7 @@ def spoiling(spoiler: Spoiler) -> Iterator[None]:
         result = original(self, func, types, args, kwargs)
         new = [op for op in ops[before:] if op.kind == "op"]
         if new and new[-1].call is not None and type(result) is torch.Tensor:
-            with torch._C.DisableTorchFunction():
+            with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():  # no work of the model's
                 spoiler.see(new[-1], result)
         return result
 
