@@ -402,6 +402,8 @@ def _outputs(
             return found
     if info.write_rule == "first" and args:
         return [tensor for _, tensor in tensors_in(args[0])]
+    if info.undeclared is not None:
+        return [tensor for tensor in info.undeclared(args, kwargs or {}) if tensor is not None]
     if versions is not None:
         return [tensor for tensor, version in versions if version_of(tensor) != version]
     if kwargs and "out" in kwargs:

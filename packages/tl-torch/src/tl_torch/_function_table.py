@@ -11,7 +11,8 @@ import torch.nn.functional as F
 
 if TYPE_CHECKING:
     from tl_core import ReadKind
-from tl_torch._torch_private import OpOverload, OpOverloadPacket, is_mutable, overloads_of, set_grad_enabled
+from tl_torch._structure import tensors_in
+from tl_torch._torch_private import OpOverload, OpOverloadPacket, overloads_of, set_grad_enabled, written_arguments
 
 TensorT: Any = torch.Tensor
 
@@ -21,7 +22,7 @@ composite: a Python function of torch whose body is opened; rebind: `tensor.data
 
 WriteRule = Literal["none", "first", "declared", "moved"]
 """none: writes what it returns, if that existed before; first: writes its first argument; declared: writes what the
-table says; moved: whatever argument's version moved was written. `out=` is written under every rule."""
+table or the schema says; moved: whatever argument's version moved was written. `out=` is written under every rule."""
 
 
 Written = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]
@@ -53,7 +54,7 @@ class FunctionInfo:
         self.inplace_at: int | None = None
         """Position of a parameter called `inplace`, where there is one: then it says whether a call writes."""
         self.undeclared: Written | None = None
-        """For a function that writes without saying so: which arguments a call writes."""
+        """Under the rule `declared`: which of its arguments a call writes."""
         self.meta: Mapping[str, object] | None = None
         """Rare facts that every call of it carries."""
 
@@ -185,8 +186,30 @@ def _opens(function: Callable[..., Any]) -> bool:
     )
 
 
-def _schema_writes(function: Any) -> bool:
-    return any(is_mutable(overload) for overload in overloads_of(function))
+def _schema_writes(operator: Any) -> Written | None:
+    """What an operator writes by its schema, or None for one that only writes `out=` arguments, if any."""
+    places: dict[str, int | None] = {}
+    for overload in overloads_of(operator):
+        places.update(written_arguments(overload))
+    places.pop("out", None)
+    if not places:
+        return None
+
+    def written(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+        given = [
+            args[place] if place is not None and place < len(args) else kwargs.get(name)
+            for name, place in places.items()
+        ]
+        return [tensor for _, tensor in tensors_in(given)]
+
+    return written
+
+
+def _builtin_operator(kernel: str) -> Any | None:
+    """The operator behind a builtin whose name does not say what it writes."""
+    if not kernel.startswith(("_foreach_", "_fused_", "_amp_")):
+        return None
+    return getattr(torch.ops.aten, kernel, None)  # the name is torch's own, and not every release has it
 
 
 def describe(function: Callable[..., Any]) -> FunctionInfo:
@@ -194,7 +217,9 @@ def describe(function: Callable[..., Any]) -> FunctionInfo:
     name = public_name(function)
     kernel = str(getattr(function, "__name__", name))
     if isinstance(function, (OpOverload, OpOverloadPacket)):
-        info = FunctionInfo(name, kernel, "call", "moved" if _schema_writes(function) else "none")
+        writes = _schema_writes(function)
+        info = FunctionInfo(name, kernel, "call", "none" if writes is None else "declared")
+        info.undeclared = writes
         info.trusted = function.__module__.endswith((".aten", ".prims"))
         return info
     if kernel == "__get__":
@@ -212,9 +237,12 @@ def describe(function: Callable[..., Any]) -> FunctionInfo:
         info = FunctionInfo(name, kernel, "call", "declared")
         info.undeclared = UNDECLARED_WRITERS[function]
         return info
-    foreach_write = kernel.startswith(("_foreach_", "_fused_", "_amp_"))
-    if foreach_write:
-        return FunctionInfo(name, kernel, "call", "moved")
+    operator = _builtin_operator(kernel)
+    if operator is not None:
+        writes = _schema_writes(operator)
+        info = FunctionInfo(name, kernel, "call", "none" if writes is None else "declared")
+        info.undeclared = writes
+        return info
     info = FunctionInfo(name, kernel, "call", "first" if _is_inplace(name, function) else "none")
     if isinstance(function, types.FunctionType):
         code = function.__code__

@@ -107,6 +107,15 @@ def overloads_of(operator: OpOverload[..., Any] | OpOverloadPacket[..., Any]) ->
     return [getattr(operator, name) for name in operator.overloads()]
 
 
+def written_arguments(overload: Any) -> dict[str, int | None]:
+    """The arguments that an operator declares to write: name, and position where it can be given by position."""
+    return {
+        argument.name: None if argument.kwarg_only else position
+        for position, argument in enumerate(overload._schema.arguments)
+        if argument.alias_info is not None and argument.alias_info.is_write
+    }
+
+
 def is_mutable(overload: Any) -> bool:
     """Whether an operator declares that it writes an argument."""
     return overload._schema.is_mutable
