@@ -17,7 +17,13 @@ from tl_core import AtenOp, ModuleCallRecord, TensorFacts
 from tl_torch._frames import caller
 from tl_torch._sources import plain_device, plain_name
 from tl_torch._structure import tensors_in
-from tl_torch._torch_private import is_mutable, is_view_operator, schema_text, torch_function_enabled
+from tl_torch._torch_private import (
+    is_mutable,
+    is_view_operator,
+    schema_text,
+    torch_function_disabled,
+    torch_function_enabled,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -107,13 +113,17 @@ class Census(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        with torch_function_disabled():  # running an operator again is no call of the model
+            return self._dispatch(func, args, kwargs or {})
+
+    def _dispatch(self, func: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         span = self._span
         status: AtenOwner = "op"
         frames: Frames = ()
         if span is None:
-            frame, found = _origin(caller(1))
+            frame, found = _origin(caller(2))
             if found is None:  # our own snapshots and comparisons
-                return func(*args, **kwargs) if kwargs else func(*args)
+                return func(*args, **kwargs)
             status = "alias" if found == "none" and is_view_operator(func) else found
             if status == "none":
                 frames = self._frames.walk(frame, self._running, len(self._running))
@@ -121,7 +131,7 @@ class Census(TorchDispatchMode):
         note = _Dispatch(func, span, status, self._builder.module, frames, inputs)
         self._dispatches.append(note)
         try:
-            result = func(*args, **kwargs) if kwargs else func(*args)
+            result = func(*args, **kwargs)
         except BaseException as error:
             note.raised = type(error).__name__
             raise

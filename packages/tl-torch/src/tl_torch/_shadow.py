@@ -37,7 +37,8 @@ class ShadowDetector:
     def __init__(self, handler: CodeType) -> None:
         self._handler = handler
         self._depth = 0
-        self._pending: tuple[Any, FrameType] | None = None
+        self._pending: list[Any] = []
+        """Calls of torch functions that no mode has been shown yet, outermost first."""
         self._before: Callable[..., Any] | None = None
         self._overridable = frozenset(get_testing_overrides())
         self.reports: list[dict[str, object]] = []
@@ -49,7 +50,7 @@ class ShadowDetector:
 
     def __exit__(self, *_error: object) -> None:
         sys.setprofile(self._before)
-        self._pending = None
+        self._pending.clear()
 
     def _event(self, frame: FrameType, event: str, argument: Any) -> None:
         if self._before is not None:
@@ -57,7 +58,8 @@ class ShadowDetector:
         if event == "call":
             if frame.f_code is self._handler:
                 self._depth += 1
-                self._pending = None
+                if self._pending and self._depth == 1:
+                    self._pending.pop()
         elif event == "return":
             if frame.f_code is self._handler:
                 self._depth -= 1
@@ -65,10 +67,11 @@ class ShadowDetector:
             return
         elif event == "c_call":
             if self._is_tensor_work(argument):
-                self._pending = (argument, frame)
-        elif self._pending is not None and self._pending[0] is argument:
-            self._report(argument, frame)
-            self._pending = None
+                self._pending.append(argument)
+        elif self._pending and self._pending[-1] is argument:
+            self._pending.pop()
+            if event == "c_return":
+                self._report(argument, frame)
 
     def _is_tensor_work(self, function: Any) -> bool:
         name = function.__name__

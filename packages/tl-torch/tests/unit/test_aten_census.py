@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy
 import pytest
 import torch
 import torch.utils.checkpoint
@@ -109,3 +110,13 @@ def test_users_mode_and_the_witness_together() -> None:
         trace = run(lambda x: (x * 2).relu(), X, capture=WITNESS)
     assert trace.capture_verification_reason == "dispatch_witness_verified"
     assert seen[-2:] == ["mul", "relu"]
+
+
+def test_operators_of_work_that_no_seam_shows_do_not_become_ops() -> None:
+    def forward(x: Tensor) -> Tensor:
+        return x + torch.from_numpy(numpy.ones((2, 2), numpy.float32))
+
+    plain, witnessed = run(forward, X), run(forward, X, capture=WITNESS)
+    assert [op.func_name for op in plain.ops] == ["input", "constant", "add", "output"]
+    assert [op.label for op in witnessed.ops] == [op.label for op in plain.ops]
+    assert witnessed.capture_verification_reason == "unseen_source"

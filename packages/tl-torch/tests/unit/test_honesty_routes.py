@@ -1,0 +1,243 @@
+"""Routes that no seam shows, and writers that no call shows: each leaves the capture unverified, with its reason."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+from graphs import run
+from torch import Tensor, nn
+from torch.utils import dlpack
+
+import tl_torch as tl
+
+X = torch.tensor([[1.0, 2.0], [0.5, 3.0]])
+HIDE = torch._C.DisableTorchFunction
+
+
+def without_mode(x: Tensor) -> Tensor:
+    with HIDE():
+        y = torch.tanh(x)
+    return y + 1
+
+
+def on_a_thread(x: Tensor) -> Tensor:
+    with ThreadPoolExecutor(1) as pool:
+        y = pool.submit(torch.tanh, x).result()
+    return y + 1
+
+
+class ThroughNumpy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: object, x: Tensor) -> Tensor:
+        return torch.from_numpy(np.tanh(x.numpy()))
+
+    @staticmethod
+    def backward(ctx: object, gradient: Tensor) -> Tensor:
+        return gradient
+
+
+def module_on_a_thread(x: Tensor) -> Tensor:
+    layer = nn.Linear(2, 2)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(layer, x).result() + 1
+
+
+SOURCES = {
+    "from_numpy": lambda x: x + torch.from_numpy(np.ones((2, 2), np.float32)),
+    "frombuffer": lambda x: x + torch.frombuffer(bytearray(8), dtype=torch.float32),
+    "torch.Tensor(...)": lambda x: x + torch.Tensor([1, 2]),
+    "torch.FloatTensor(...)": lambda x: x + torch.FloatTensor([1, 2]),
+    "dlpack": lambda x: dlpack.from_dlpack(x * 2) + 1,
+    "function seam disabled": without_mode,
+    "thread": on_a_thread,
+    "module on a thread": module_on_a_thread,
+    "autograd function through NumPy": ThroughNumpy.apply,
+    "returned unread": lambda x: (x + 1, torch.from_numpy(np.ones(2)))[1],
+}
+
+
+@pytest.mark.parametrize("route", SOURCES)
+def test_tensor_from_a_route_that_no_seam_shows(route: str) -> None:
+    with torch.no_grad():
+        trace = run(SOURCES[route], X)
+    assert trace.capture_verified is False
+    assert trace.capture_verification_reason == "unseen_source"
+    assert "no recorded call made" in trace.gaps[0].message
+    assert trace.gaps[0].op >= 0
+
+
+def written_by_numpy(y: Tensor) -> None:
+    y.numpy()[0, 0] = 7
+
+
+def written_by_numpy_of_a_view(y: Tensor) -> None:
+    y[1].numpy()[:] = 7
+
+
+def written_by_array(y: Tensor) -> None:
+    np.asarray(y)[0, 0] = 7
+
+
+def written_by_storage(y: Tensor) -> None:
+    y.untyped_storage().fill_(0)
+
+
+def written_by_address(y: Tensor) -> None:
+    ctypes.memset(y.data_ptr(), 0, 4)
+
+
+def written_by_dlpack(y: Tensor) -> None:
+    with HIDE():
+        dlpack.from_dlpack(y).zero_()
+
+
+def written_by_exported_dlpack(y: Tensor) -> None:
+    np.from_dlpack(y).setflags(write=True) if False else dlpack.from_dlpack(y).zero_()
+
+
+def written_without_mode(y: Tensor) -> None:
+    with HIDE():
+        y.add_(1)
+
+
+def written_on_a_thread(y: Tensor) -> None:
+    worker = threading.Thread(target=lambda: y.add_(1))
+    worker.start()
+    worker.join()
+
+
+WRITERS = [
+    written_by_numpy, written_by_numpy_of_a_view, written_by_array, written_by_storage, written_by_address,
+    written_without_mode, written_on_a_thread,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
+def test_write_that_no_call_shows(write: object) -> None:
+    def forward(x: Tensor) -> Tensor:
+        y = x * 2
+        write(y)
+        return y + 1
+
+    with torch.no_grad():
+        trace = run(forward, X)
+    assert (trace.capture_verified, trace.capture_verification_reason) == (False, "unseen_write")
+    assert "The result of 'mul' was written in place" in trace.gaps[0].message
+    assert trace.gaps[0].frames[0][0].co_name == "forward"
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
+def test_write_into_what_is_returned(write: object) -> None:
+    def forward(x: Tensor) -> Tensor:
+        y = x * 2
+        write(y)
+        return y
+
+    with torch.no_grad():
+        trace = run(forward, X)
+    assert (trace.capture_verified, trace.capture_verification_reason) == (False, "unseen_write")
+
+
+LOOKS = {
+    "numpy": lambda y: y.numpy().sum(),
+    "storage": lambda y: y.untyped_storage().nbytes(),
+    "address": lambda y: y.data_ptr(),
+    "array": lambda y: np.asarray(y).shape,
+}
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_looking_without_writing_stays_verified(look: str) -> None:
+    def forward(x: Tensor) -> Tensor:
+        y = x * 2
+        LOOKS[look](y)
+        y.add_(1)
+        z = y[0] * 3
+        y.mul_(2)
+        return y + z
+
+    with torch.no_grad():
+        trace = run(forward, X)
+    assert trace.gaps == ()
+    assert torch.equal(trace.outputs[0].out, (X * 2 + 1) * 2 + (X * 2 + 1)[0] * 3)
+
+
+ADOPTED = {
+    "nn.Parameter": lambda x: nn.Parameter(x * 2) + 1,
+    "as_subclass": lambda x: (x * 2).as_subclass(nn.Parameter) + 1,
+    "_make_subclass": lambda x: torch.Tensor._make_subclass(Tensor, x * 2) + 1,
+    "data": lambda x: (x * 2).data + 1,
+}
+
+
+@pytest.mark.parametrize("route", ADOPTED)
+def test_another_object_for_known_memory_is_what_it_was(route: str) -> None:
+    trace = run(ADOPTED[route], X)
+    assert trace.capture_verified
+    assert trace.outputs[0].distance.min_from_input is not None
+
+
+# ---------------------------------------------------------------- threads
+
+
+def test_thread_that_stays_trips_the_wire() -> None:
+    leave = threading.Event()
+    workers: list[threading.Thread] = []
+
+    def forward(x: Tensor) -> Tensor:
+        workers.append(threading.Thread(target=leave.wait, args=(20,)))
+        workers[0].start()
+        return x + 1
+
+    try:
+        trace = run(forward, X)
+    finally:
+        leave.set()
+        workers[0].join()
+    assert (trace.capture_verified, trace.capture_verification_reason) == (False, "owner_thread_tripwire_changed")
+    assert "More threads run" in trace.gaps[0].message
+
+
+def test_thread_that_ran_before_is_no_matter() -> None:
+    leave = threading.Event()
+    worker = threading.Thread(target=leave.wait, args=(20,))
+    worker.start()
+
+    def forward(x: Tensor) -> Tensor:
+        leave.set()
+        worker.join()
+        return x + 1
+
+    assert run(forward, X).capture_verified
+
+
+# ---------------------------------------------------------------- references taken before
+
+
+EARLY = {"key": torch.tanh, "relu": nn.functional.relu}
+
+
+class Holder:
+    function = staticmethod(torch.tanh)
+
+
+def test_references_however_held_are_seen_in_one_forward() -> None:
+    runs = []
+
+    def forward(x: Tensor) -> Tensor:
+        runs.append(1)
+        return EARLY["relu"](Holder.function(EARLY["key"](x)))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trace = run(forward, X)
+    assert [op.func_name for op in trace.ops if op.kind == "op"] == ["tanh", "tanh", "relu"]
+    assert (runs, trace.capture_verified) == ([1], True)
+    assert sys.modules["torch"].tanh is EARLY["key"]
