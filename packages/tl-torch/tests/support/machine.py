@@ -45,6 +45,8 @@ class Value:
     producer: int
     marks: frozenset[str] = frozenset()
     """How it came to be: `data`, `buffer`, `view`."""
+    row_major: bool = True
+    """Whether its memory was surely laid out in rows; torch keeps the layout of operands that are turned."""
 
     @property
     def array(self) -> Array:
@@ -57,7 +59,7 @@ class Value:
     @property
     def contiguous(self) -> bool:
         flat = self.cells.reshape(-1)
-        return flat.size < 2 or bool((np.diff(flat) == 1).all())
+        return self.row_major and (flat.size < 2 or bool((np.diff(flat) == 1).all()))
 
     @property
     def writable(self) -> bool:
@@ -110,11 +112,13 @@ class Machine:
     def compute(self, name: str, reads: Sequence[Value], *arrays: Array) -> list[Value]:
         """Record a call whose outputs lie in new memory."""
         parents = self.parents(*reads)
+        row_major = all(value.contiguous for value in reads)
         outputs = []
         for array in arrays:
             step = self._op(name, parents, array)
             memory = Memory(array.reshape(-1).astype(np.int64), np.full(array.size, step))
-            outputs.append(Value(memory, np.arange(array.size).reshape(array.shape), step))
+            cells = np.arange(array.size).reshape(array.shape)
+            outputs.append(Value(memory, cells, step, row_major=row_major))
         return outputs
 
     def view(self, name: str, base: Value, *cells: Array, mark: str = "view") -> list[Value]:
@@ -124,7 +128,7 @@ class Machine:
         for shown in cells:
             part = Value(base.memory, shown, base.producer)
             step = self._op(name, self.parents(part), part.array)
-            outputs.append(Value(base.memory, shown, step, base.marks | {mark}))
+            outputs.append(Value(base.memory, shown, step, base.marks | {mark}, base.row_major))
         return outputs
 
     def same(self, name: str, value: Value) -> Value:
