@@ -46,6 +46,7 @@ _HOME = {
     "debug": "torchlens.debug",
     "errors": "torchlens.errors",
     "options": "torchlens.options",
+    "report": "torchlens.report",
     "validation": "torchlens.validation",
 }
 """Where each public name lives: the package that exports it, or the module of `torchlens` that it is."""

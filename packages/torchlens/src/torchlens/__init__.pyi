@@ -30,4 +30,5 @@ from torchlens import backends as backends
 from torchlens import debug as debug
 from torchlens import errors as errors
 from torchlens import options as options
+from torchlens import report as report
 from torchlens import validation as validation

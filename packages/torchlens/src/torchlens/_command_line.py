@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
+from operator import attrgetter
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, CycloptsError, Parameter
 from rich.console import Console
 
 import tl_core
+import tl_doctor
 from torchlens._description import describe
 
 if TYPE_CHECKING:
@@ -98,6 +102,52 @@ def show(
     print_text(describe(trace, trace[label]))
 
 
+@app.command
+def doctor(*, model: str | None = None, markdown: bool = False, every: bool = False) -> int:
+    """Say what is installed, whether it works, and what of a model is handled.
+
+    Parameters
+    ----------
+    model
+        A model to look at, such as `torchvision.models:resnet18`: a module, and in it a model or what makes one.
+    markdown
+        Print every row as Markdown, for a bug report.
+    every
+        Print the subjects, too, that were not found and that need nothing.
+
+    Returns
+    -------
+        1 where a row is an error, else 0.
+    """
+    report = tl_doctor.doctor(named_model(model) if model else None)
+    if markdown:
+        print_text(report.to_markdown().removesuffix("\n"))
+    else:
+        report.show(every=every)
+    return 1 if report.severity == "error" else 0
+
+
+def named_model(name: str) -> object:
+    """The model that a text such as `torchvision.models:resnet18` names; a function or class is called.
+
+    Raises:
+        ConfigurationError: nothing has that name, or it takes arguments (`unknown_model`).
+    """
+    module, _, path = name.partition(":")
+    if (here := str(Path.cwd())) not in sys.path:  # the script that pip installs does not look there
+        sys.path.insert(0, here)
+    try:
+        found = attrgetter(path)(import_module(module))
+        return found() if isinstance(found, (type, FunctionType)) else found
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise tl_core.ConfigurationError(
+            f"--model {name} names no model: {error}.",
+            code="unknown_model",
+            remedy="--model package.module:name, where name is a model, or a function or class that makes one",
+            model=name,
+        ) from error
+
+
 def print_text(text: str) -> None:
     """Write text to standard output as it is."""
     sys.stdout.write(f"{text}\n")
@@ -110,7 +160,7 @@ def run(arguments: Sequence[str]) -> int:
         arguments: the words after `torchlens`.
 
     Returns:
-        0 after success, 2 after a refusal, whose message is on standard error.
+        0 after success, 1 where `doctor` found an error, 2 after a refusal, whose message is on standard error.
     """
     try:
         return app(arguments, exit_on_error=False, print_error=True)
