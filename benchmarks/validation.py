@@ -2,6 +2,7 @@
 
     python benchmarks/validation.py                  resnet18, GPT-2 small and the loop of 500 steps
     python benchmarks/validation.py --peer           also the released torchlens 2.36.1, in an environment of its own
+    python benchmarks/validation.py --exemptions     the edges of the sixty networks that need not answer, by reason
 
 Thread CPU time, one torch thread, medians of rounds in which both run; the raw forward is measured in the same round.
 """
@@ -10,10 +11,13 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib
 import json
+import os
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from pathlib import Path
 from statistics import median
 from time import thread_time_ns
@@ -85,41 +89,81 @@ def missed(result: dict[str, object]) -> list[str]:
 
 
 PEER_SCRIPT = """
-import json, sys, warnings
+import sys, warnings
 from time import thread_time_ns
 warnings.simplefilter("ignore")
 import torch, torchlens
 import networks
-found = {}
-for name in sys.argv[1:]:
-    network = networks.build(name)
-    with torch.no_grad():
-        network.run()
-        start = thread_time_ns(); network.run(); raw = thread_time_ns() - start
-        start = thread_time_ns()
-        torchlens.validate(network.model, list(network.args), network.kwargs or {}, scope="forward")
-        found[name] = (thread_time_ns() - start) / raw
-print(json.dumps(found))
+network = networks.build(sys.argv[1])
+with torch.no_grad():
+    network.run()
+    start = thread_time_ns(); network.run(); raw = thread_time_ns() - start
+    start = thread_time_ns()
+    torchlens.validate(network.model, list(network.args), network.kwargs or {}, scope="forward")
+    print((thread_time_ns() - start) / raw)
 """
 
 
-def peer(names: list[str]) -> dict[str, float]:
-    """Forward passes that the released tool takes for the same."""
-    with_packages = [part for package in (PEER, "torch", "torchvision", "transformers") for part in ("--with", package)]
-    command = ["uv", "run", "--isolated", "--no-project", *with_packages, "python", "-c", PEER_SCRIPT, *names]
-    done = subprocess.run(command, cwd=Path(__file__).parent, capture_output=True, text=True, check=False)
+def peer(name: str, limit: float) -> str:
+    """Forward passes that the released tool takes for the same, or what went wrong."""
+    pin = torch.__version__.partition("+")[0]
+    needs = [PEER, f"torch=={pin}", "torchvision", "transformers"]
+    command = ["uv", "run", "--quiet", "--isolated", "--no-project", *(f"--with={need}" for need in needs)]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(
+            [*command, "python", "-c", PEER_SCRIPT, name], cwd=Path(__file__).parent, env=environment,
+            capture_output=True, text=True, timeout=limit, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"over {limit:.0f} s"
     if done.returncode:
-        print(done.stderr[-2000:], file=sys.stderr)
-        return {}
-    return json.loads(done.stdout.splitlines()[-1])
+        return (done.stderr.strip().splitlines() or ["failed"])[-1][:100]
+    return f"{float(done.stdout.split()[-1]):.1f}"
+
+
+def exemptions() -> None:
+    """Print, for each of the sixty networks, which edges were exempt and which answered on a condition."""
+    folder = Path(__file__).parents[1] / "packages" / "tl-torch" / "tests" / "networks"
+    sys.path[:0] = [str(folder)]
+    # The measured networks are another module of the same name.
+    del sys.modules["networks"]
+    listed = importlib.import_module("networks").NETWORKS
+    recipes = importlib.import_module("recipes")
+    exempt: Counter[str] = Counter()
+    conditional: Counter[str] = Counter()
+    edges = 0
+    print(f"{'network':<40} {'verdict':<10} {'edges':>6} {'exempt':>6}  reasons; conditions")
+    for network in listed:
+        case = recipes.build(network)
+        torch.manual_seed(11)
+        with torch.set_grad_enabled(network.values or network.mode == "train"):
+            status = tl.validation(case.model, case.args, case.kwargs)
+        own = status.perturbed_parent_count + status.exempted_parent_count
+        edges += own
+        exempt.update(status.exempted_reason_counts)
+        conditional.update(status.conditional_reason_counts)
+        print(
+            f"{network.name:<40} {status.state:<10} {own:>6,} {status.exempted_parent_count:>6}  "
+            f"{dict(status.exempted_reason_counts)}; {dict(status.conditional_reason_counts)}"
+        )
+    print(
+        f"\nall: {edges:,} edges; exempt {dict(exempt.most_common())}; on a condition {dict(conditional.most_common())}"
+    )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--peer", action="store_true", help="also run the released tool; takes minutes")
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds that the released tool gets for a network")
+    parser.add_argument("--exemptions", action="store_true", help="print the table of exempt edges, measure nothing")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", tl.TorchLensWarning)
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    if options.exemptions:
+        exemptions()
+        return 0
     names = ["resnet18", "gpt2", "loop500"]
     print(
         f"{'network':<18} {'verdict':<8} {'ops':>6} {'edges':>6} {'exempt':>6} {'raw ms':>9} {'validate ms':>11} {'forwards':>9} {'us an op':>9}"
@@ -133,7 +177,7 @@ def main() -> int:
         )
     found: dict[str, object] = {"results": results}
     if options.peer:
-        found["peer_forwards"] = peer(names)
+        found["peer_forwards"] = {name: peer(name, options.limit) for name in names}
         print(f"\n{PEER}, forwards: {found['peer_forwards']}")
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(found, indent=1) + "\n")

@@ -162,6 +162,7 @@ class _Validation:
         self._findings += _gap_findings(records, truth.unaccounted)
         self._findings += non_finite_findings(records, examiner)
         self._findings += invariant_findings(records, self._state.grouping, self._describe)
+        self._findings += self._label_findings()
         self._findings += source_findings(records, truth, examiner)
         self._check_calls()
         self._findings += self._memory_findings()
@@ -172,6 +173,22 @@ class _Validation:
         late += buffer_findings(records, truth, examiner, self._memory.written, self._memory.unsure)
         if not self._findings:
             self._findings += late
+
+    def _label_findings(self) -> Iterator[Finding]:
+        """Labels that two ops share, and parents that do not list an op among their children."""
+        first: dict[str, int] = {}
+        starts, targets = self._state.edges.child_rows()
+        down = {
+            (parent, child)
+            for parent in range(len(starts) - 1)
+            for child in targets[starts[parent] : starts[parent + 1]]
+        }
+        for op in self._records.ops:
+            label = self._state.labels.op(op.index)
+            if first.setdefault(label, op.index) != op.index:
+                yield Finding(op.index, "metadata_invariant", f"another op is called {label} too")
+            if any((parent, op.index) not in down for parent in op.parents if 0 <= parent < op.index):
+                yield Finding(op.index, "metadata_invariant", "a parent does not list it among its children")
 
     def _check_calls(self) -> None:
         outputs: dict[int, list[OpRecord]] = {}
