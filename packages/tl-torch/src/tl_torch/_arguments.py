@@ -206,13 +206,18 @@ class ArgumentReader:
         address = find_constant(tensor, frame, self._frames.entry, sources.classes, sources.functions)
         record = self.source("constant", address or "", tensor, None)
         if address is None:
-            self._builder.gap(
-                "unseen_source",
-                f"A tensor of shape {tuple(tensor.shape)} was read that no recorded call made and that the model does "
-                "not hold.",
-                record.index, self.here(),
-            )  # fmt: skip
+            self._note_unseen(tensor, record)
         return ledger.known[id(tensor)]
+
+    def _note_unseen(self, tensor: torch.Tensor, record: OpRecord) -> None:
+        cuts = self._sources.truncated
+        message = f"A tensor of shape {tuple(tensor.shape)} was read that no recorded call made and that the model does "
+        if cuts:
+            message += f"not seem to hold; {cuts[0]!r} could not be looked into to the end."
+        else:
+            message += "not hold."
+        reason = "held_tensor_scan_truncated" if cuts else "unseen_source"
+        self._builder.gap(reason, message, record.index, self.here())
 
     def _transformed(self, tensor: torch.Tensor) -> Entry:
         record = self.source("constant", "", tensor, None)

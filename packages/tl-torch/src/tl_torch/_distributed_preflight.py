@@ -26,6 +26,7 @@ _PACKAGES = (
 )  # fmt: skip
 """Packages without which no such state can exist."""
 _PARALLEL_STYLES = ("torch.distributed.tensor.parallel", "torch.distributed._tensor.parallel")
+_PARALLEL_HOOKS = ("torch.distributed.tensor", "torch.distributed._tensor")
 MAX_VISITED = 200_000
 """Most values that the scan looks at."""
 MAX_DEPTH = 8
@@ -37,28 +38,39 @@ def _loaded() -> bool:
     return any(name in sys.modules for name in _PACKAGES)
 
 
-def check_distributed(
-    model: nn.Module, classes: Iterable[type], tensors: Iterable[tuple[str, torch.Tensor]], inputs: object
-) -> None:
-    """Refuse model state that is spread over ranks.
-
-    Everything is looked at where a process group is running, or where the class of a module or tensor gives a reason.
+def check_distributed(model: nn.Module, inputs: Mapping[str, object]) -> None:
+    """Refuse model state that is spread over ranks, where a process group is running.
 
     Args:
         model: the module that is going to run.
-        classes: classes of its modules.
-        tensors: parameters, buffers and inputs with their addresses.
-        inputs: what the model is called with.
+        inputs: what it is called with, by name.
 
     Raises:
         DistributedCaptureUnsupportedError: `fields["findings"]` lists each place (`distributed_state_unsupported`).
     """
-    if not _loaded():
-        return
-    kinds = {*classes, *(type(tensor) for _, tensor in tensors)}
-    if not _group_running() and not any(_class_kind(kind) for kind in kinds):
-        return
-    findings = [finding for finding in distributed_findings(model, inputs) if finding["kind"] != "device_mesh"]
+    if _loaded() and _group_running():
+        _refuse(_Scan().run(model, inputs))
+
+
+def check_distributed_kinds(
+    model: nn.Module, kinds: Iterable[type], inputs: Mapping[str, object]
+) -> None:
+    """Refuse such state where the class of a module or tensor gives it away, with or without a process group.
+
+    Args:
+        model: the module that is going to run.
+        kinds: classes of its modules, tensors and inputs.
+        inputs: what it is called with, by name.
+
+    Raises:
+        DistributedCaptureUnsupportedError: `fields["findings"]` lists each place (`distributed_state_unsupported`).
+    """
+    if _loaded() and any(_class_kind(kind) for kind in kinds):
+        _refuse(_Scan().run(model, inputs))
+
+
+def _refuse(found: list[Finding]) -> None:
+    findings = [finding for finding in found if finding["kind"] != "device_mesh"]
     if not findings:
         return
     shown = "".join(f"\n    {finding['site']}: {finding['kind']}, {finding['detail']}" for finding in findings[:8])
@@ -90,8 +102,7 @@ def distributed_findings(model: nn.Module, inputs: object = None) -> tuple[Findi
         Rows with `kind` (`dtensor`, `tensor_parallel`, `pipeline_parallel`, `scan_incomplete`, `device_mesh`),
         `site` and `detail`.
     """
-    named = cast("Iterable[tuple[str, nn.Module]]", model.named_modules())
-    return tuple(_Scan().run(named, inputs)) if _loaded() else ()
+    return tuple(_Scan().run(model, {"inputs": inputs})) if _loaded() else ()
 
 
 @functools.cache
@@ -123,13 +134,14 @@ class _Scan:
         self._visited = 0
         self._findings: list[Finding] = []
 
-    def run(self, modules: Iterable[tuple[str, nn.Module]], inputs: object) -> list[Finding]:
+    def run(self, model: nn.Module, inputs: Mapping[str, object]) -> list[Finding]:
         """Everything found."""
-        listed = list(modules)
+        listed = list(cast("Iterable[tuple[str, nn.Module]]", model.named_modules()))
         self._entered.update(id(module) for _, module in listed)
         for address, module in listed:
             self._module(address, module)
-        self._value("inputs", inputs, 0)
+        for name, value in inputs.items():
+            self._value(name, value, 0)
         return self._findings
 
     def _module(self, address: str, module: nn.Module) -> None:
@@ -197,4 +209,4 @@ _NOT_ENTERED = ("torch", "builtins", "numpy", "types", "functools", "collections
 def _is_parallel_hook(hook: Any) -> bool:
     while isinstance(hook, functools.partial):
         hook = cast("Any", hook).func
-    return str(getattr(hook, "__module__", "")).startswith(_PARALLEL_STYLES)
+    return str(getattr(hook, "__module__", "")).startswith(_PARALLEL_HOOKS)

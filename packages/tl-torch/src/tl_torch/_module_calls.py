@@ -152,6 +152,8 @@ class ModuleCalls:
         current = self.running[-1].module if self.running else None
         wanted: list[tuple[FrameType, ModuleRecord]] = []
         for frame in reversed(frames):
+            if frame.f_code.co_name == "__init__":  # a module that is being built has no place in the model yet
+                break
             module = _self_of(frame)
             if not isinstance(module, nn.Module):
                 continue

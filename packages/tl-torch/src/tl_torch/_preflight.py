@@ -178,6 +178,10 @@ class Given:
     names: list[str]
     """Parameter names of `args`."""
 
+    def named(self) -> dict[str, Any]:
+        """All of them by name."""
+        return {**dict(zip(self.names, self.args, strict=True)), **self.kwargs}
+
     def tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Every tensor among them with its address, such as `x` or `batch.labels`."""
         for name, value in (*zip(self.names, self.args, strict=True), *self.kwargs.items()):

@@ -44,8 +44,8 @@ class Sources:
     """The inventory of one model, taken before it runs."""
 
     __slots__ = (
-        "_builder", "_prepared", "_root", "_unattached", "_visited", "attention", "classes", "created", "functions",
-        "held", "modules", "params", "scripted",
+        "_alive", "_builder", "_prepared", "_root", "_unattached", "_visited", "attention", "classes", "created",
+        "functions", "held", "modules", "params", "scripted", "truncated",
     )  # fmt: skip
 
     def __init__(self, builder: TraceBuilder, root: nn.Module) -> None:
@@ -61,6 +61,10 @@ class Sources:
         """Addresses of TorchScript modules."""
         self.attention: list[tuple[str, nn.Module]] = []
         """Modules that may have a fused path, with their addresses."""
+        self.truncated: list[str] = []
+        """Paths of attributes that were not looked into to the end."""
+        self._alive: list[nn.Module] = []
+        """Every registered module, so that no other one takes its identity during the run."""
         self.created: list[str] = []
         """Addresses of lazy parameters that did not exist when the run began."""
         self._root = root
@@ -75,6 +79,7 @@ class Sources:
         first = record is None
         if record is None:
             kind = type(module)
+            self._alive.append(module)
             record = self.modules[key] = self._builder.module_record(address, kind.__name__, module.training)
             if isinstance(module, torch.jit.ScriptModule):
                 self.scripted.append(address)
@@ -161,8 +166,16 @@ class Sources:
             elif kind is types.FunctionType:
                 self.functions.append(value)
             elif not isinstance(value, _FUNCTIONS):
-                for step, tensor in tensors_in(value, "", self._visited):
-                    self._hold("constant", path + step, tensor)
+                self._scan(value, path)
+
+    def _scan(self, value: Any, path: str) -> None:
+        cuts: list[str] = []
+        try:
+            for step, tensor in tensors_in(value, "", self._visited, cuts):
+                self._hold("constant", path + step, tensor)
+        except Exception:  # noqa: BLE001 - a container of the user's that cannot be read holds nothing for us
+            cuts.append("")
+        self.truncated.extend([path + cut for cut in cuts])
 
     def _partial(self, partial: functools.partial[Any], path: str) -> None:
         for step, tensor in tensors_in([partial.args, partial.keywords], "", self._visited):

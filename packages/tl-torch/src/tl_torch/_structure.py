@@ -29,7 +29,9 @@ _CLOSED = (
 """Objects that are never looked into."""
 
 
-def tensors_in(value: Any, path: str = "", visited: set[int] | None = None) -> Iterator[tuple[str, torch.Tensor]]:
+def tensors_in(
+    value: Any, path: str = "", visited: set[int] | None = None, cuts: list[str] | None = None
+) -> Iterator[tuple[str, torch.Tensor]]:
     """Every tensor inside `value` with its path (`.0.logits`), in order of appearance.
 
     Args:
@@ -37,23 +39,30 @@ def tensors_in(value: Any, path: str = "", visited: set[int] | None = None) -> I
         path: what the paths begin with.
         visited: where given, ids of containers that are not entered again; new ones are added. The caller keeps the
             containers alive while it uses the set.
+        cuts: where given, receives the paths of what was nested too deeply to be looked into.
     """
     if isinstance(value, torch.Tensor):
         yield path, value
     elif type(value) not in PLAIN_TYPES:
         once = visited is not None
-        yield from _inside(value, path, set() if visited is None else visited, once, 0)
+        yield from _inside(value, path, set() if visited is None else visited, once, 0, cuts)
 
 
-def _inside(value: Any, path: str, entered: set[int], once: bool, depth: int) -> Iterator[tuple[str, torch.Tensor]]:
-    if id(value) in entered or depth > MAX_DEPTH:
+def _inside(
+    value: Any, path: str, entered: set[int], once: bool, depth: int, cuts: list[str] | None
+) -> Iterator[tuple[str, torch.Tensor]]:
+    if id(value) in entered:
+        return
+    if depth > MAX_DEPTH:
+        if cuts is not None and not isinstance(value, _CLOSED):
+            cuts.append(path)
         return
     entered.add(id(value))
     for step, item in _children(value):
         if isinstance(item, torch.Tensor):
             yield path + step, item
         elif type(item) not in PLAIN_TYPES:
-            yield from _inside(item, path + step, entered, once, depth + 1)
+            yield from _inside(item, path + step, entered, once, depth + 1, cuts)
     if not once:
         entered.discard(id(value))
 

@@ -1,0 +1,194 @@
+"""Parameters that the forward itself makes, attention that torch would fuse, quantized modules."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import tl_torch as tl
+
+X = torch.tensor([[1.0, 2.0, 3.0], [0.5, 3.0, 1.0]])
+
+
+def advisories(trace: tl.Trace) -> list[tuple[object, object, object]]:
+    rows = trace.annotations.get("capture_advisories", [])
+    return [(row["kind"], row["count"], row["first_location"]) for row in rows]
+
+
+class MadeInForward(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        self.lazy = nn.LazyLinear(2)
+        return self.lazy(x)
+
+
+class Unattached(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.LazyLinear(2)(x)
+
+
+class MadeBefore(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lazy = nn.LazyLinear(2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.lazy(x)
+
+
+@pytest.mark.filterwarnings("ignore:Lazy modules:UserWarning")
+class TestLazy:
+    def test_parameters_made_in_forward_are_registered_under_their_address(self) -> None:
+        trace = tl.trace(MadeInForward(), X)
+        assert [param.address for param in trace.params] == ["lazy.weight", "lazy.bias"]
+        assert [param.shape for param in trace.params] == [(2, 3), (2,)]
+        linear = next(op for op in trace.ops if op.func_name == "linear")
+        assert linear.params == ("lazy.weight", "lazy.bias")
+        assert linear.module == "lazy"
+        assert (trace.capture_verified, trace.gaps) == (True, ())
+        assert advisories(trace) == [("parameter_created_in_forward", 2, "lazy.weight")]
+
+    def test_slot_that_replaces_a_prepared_one_says_so(self) -> None:
+        model = MadeInForward()
+        tl.trace(model, X)
+        trace = tl.trace(model, X)
+        (row,) = trace.annotations["capture_advisories"]
+        assert "lazy.weight (replaces the one that was there)" in row["message"]
+
+    def test_module_that_is_not_attached_has_no_advisory_and_a_known_origin(self) -> None:
+        trace = tl.trace(Unattached(), X)
+        assert advisories(trace) == []
+        assert trace.capture_verified  # its initialisers are ops of the trace
+
+    def test_module_made_before_the_run_has_no_advisory(self) -> None:
+        trace = tl.trace(MadeBefore(), X)
+        assert advisories(trace) == []
+        assert [param.shape for param in trace.params] == [(2, 3), (2,)]
+        assert trace.capture_verified
+
+
+def test_parameter_made_of_a_value_is_that_value() -> None:
+    class Wraps(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            self.p = nn.Parameter((x * 2).detach())
+            return self.p + x
+
+    trace = tl.trace(Wraps(), X)
+    assert [op.func_name for op in trace.ops if op.kind == "op"] == ["mul", "detach", "add"]
+    assert trace["add_1_3:1"].parents == ("mul_1_1:1", "input_1:1")  # the same memory
+    assert (trace.capture_verified, advisories(trace)) == (True, [])
+
+
+# ---------------------------------------------------------------- attention
+
+
+def encoder() -> nn.Module:
+    return nn.TransformerEncoderLayer(4, 2, 8, batch_first=True).eval()
+
+
+SEQUENCE = torch.randn(1, 3, 4)
+
+
+def test_fused_attention_is_held_off_and_the_trace_says_so() -> None:
+    model = encoder()
+    with torch.no_grad():
+        fused = model(SEQUENCE)
+        trace = tl.trace(model, SEQUENCE)
+        assert torch.backends.mha.get_fastpath_enabled() is True
+    names = [op.func_name for op in trace.ops]
+    assert "scaled_dot_product_attention" in names
+    assert names.count("linear") == 4
+    assert torch.allclose(trace.outputs[0].out, fused, atol=1e-5)
+    assert advisories(trace) == [("fused_attention_fastpath_held_off", 2, "the model")]
+    with torch.no_grad():
+        assert tl.validate(model, SEQUENCE)
+
+
+def test_frozen_parameters_are_fused_with_gradients_on_as_well() -> None:
+    model = nn.MultiheadAttention(4, 2, batch_first=True).eval().requires_grad_(False)
+    trace = tl.trace(model, (SEQUENCE, SEQUENCE, SEQUENCE))
+    assert advisories(trace) == [("fused_attention_fastpath_held_off", 1, "the model")]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: encoder().train(),
+        encoder,  # gradients are on and the parameters ask for them
+        lambda: nn.Sequential(nn.Linear(4, 4)).eval(),
+    ],
+    ids=["training", "with gradients", "no attention"],
+)
+def test_attention_that_would_not_be_fused_has_no_advisory(make: object) -> None:
+    assert advisories(tl.trace(make(), SEQUENCE)) == []
+
+
+def test_attention_that_the_user_unfused_has_no_advisory() -> None:
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        with torch.no_grad():
+            assert advisories(tl.trace(encoder(), SEQUENCE)) == []
+    finally:
+        torch.backends.mha.set_fastpath_enabled(True)
+
+
+# ---------------------------------------------------------------- quantized, compiled
+
+
+def test_quantized_modules_are_traced_with_a_warning_at_the_call() -> None:
+    model = nn.Sequential(nn.Linear(3, 2), nn.ReLU()).eval()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        quantized = torch.ao.quantization.quantize_dynamic(model, {nn.Linear}, torch.qint8)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        trace = tl.trace(quantized, X)
+    (warning,) = [each for each in caught if isinstance(each.message, tl.TorchLensWarning)]
+    assert warning.message.code == "quantized_modules"
+    assert warning.filename == __file__
+    assert "Linear" in str(warning.message)
+    assert torch.equal(trace.outputs[0].out, quantized(X))
+
+
+# ---------------------------------------------------------------- attributes that cannot be looked into
+
+
+class Unreadable(dict):
+    def items(self) -> object:
+        raise OSError("no")
+
+
+class HoldsDeeply(nn.Module):
+    def __init__(self, holder: object, take: object) -> None:
+        super().__init__()
+        self.holder = holder
+        self.take = take
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x if self.take is None else x + self.take(self.holder)
+
+
+def nested(value: object) -> list[object]:
+    for _ in range(20):
+        value = [value]
+    return value
+
+
+def innermost(value: object) -> Tensor:
+    while isinstance(value, list):
+        value = value[0]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("holder", "take"),
+    [(nested(torch.ones(2, 3)), innermost), (Unreadable(a=torch.ones(2, 3)), lambda holder: holder["a"])],
+    ids=["too deep", "unreadable"],
+)
+def test_tensor_where_the_scan_was_cut_is_a_gap_of_its_own(holder: object, take: object) -> None:
+    trace = tl.trace(HoldsDeeply(holder, take), X)
+    assert (trace.capture_verified, trace.capture_verification_reason) == (False, "held_tensor_scan_truncated")
+    assert "'holder" in trace.gaps[0].message
+    assert tl.trace(HoldsDeeply(holder, None), X).capture_verified
