@@ -20,6 +20,7 @@ def all_faults(scene: Scene, geometry: Geometry) -> list[str]:
         *lines_through_nodes(scene, geometry),
         *lines_through_titles(scene, geometry),
         *broken_edges(scene, geometry),
+        *shared_stretches(geometry),
     ]
 
 

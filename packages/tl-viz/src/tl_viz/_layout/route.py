@@ -36,6 +36,8 @@ class Grid:
     row_bottom: list[float]
     track_y: dict[tuple[int, int], float]
     """(gap, net) -> y of the net's track; the middle of the gap for a straight line."""
+    steps: dict[tuple[int, int], tuple[float, float]]
+    """(gap, net) -> x at which the line goes on to a second track, and the y of that track."""
     left: float
     right: float
     height: float
@@ -106,7 +108,7 @@ def place_rows(level: Level, rows: Rows, x: list[float], ends: LaneEnds, bounds:
     gaps = crossings_by_gap(rows, x, ends)
     size = len(level.slots)
     total = len(x)
-    grid = Grid(x, [0.0] * total, [0.0] * total, [], [], {}, *bounds, 0.0)
+    grid = Grid(x, [0.0] * total, [0.0] * total, [], [], {}, {}, *bounds, 0.0)
     y = 0.0
     last = len(rows.rows) - 1
     for row, items in enumerate(rows.rows):
@@ -144,6 +146,9 @@ def _gap(grid: Grid, gap: int, crossings: list[Crossing], y: float, *, outer: bo
     for crossing in crossings:
         track = crossing.track
         grid.track_y[gap, crossing.net] = y + ABOVE_TRACKS + track * TRACK if track >= 0 else y + height / 2
+        if crossing.step is not None:
+            x, second = crossing.step
+            grid.steps[gap, crossing.net] = (x, y + ABOVE_TRACKS + second * TRACK)
     return y + height
 
 
@@ -178,7 +183,11 @@ def _draw_links(
         track = grid.track_y[gap, net]
         line = open_at.pop(link.upper, None) or [(start, grid.bottom[link.upper])]
         if abs(start - end) > 0.01:
-            line += [(start, track), (end, track)]
+            line.append((start, track))
+            if (gap, net) in grid.steps:
+                x, track = grid.steps[gap, net]
+                line += [(x, line[-1][1]), (x, track)]
+            line.append((end, track))
         if link.lower >= rows.bends:
             line.append((end, grid.bottom[link.lower]))
             open_at[link.lower] = line

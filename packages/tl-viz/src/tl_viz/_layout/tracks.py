@@ -18,6 +18,8 @@ class Crossing:
     sides: list[float] = field(default_factory=list[float])
     """x of lanes that it reaches or comes from."""
     track: int = -1
+    step: tuple[float, int] | None = None
+    """Where a line goes down between two tracks, and the second of them: it gets past a line that changes sides with it."""
 
     def span(self) -> tuple[float, float]:
         """Return the leftmost and the rightmost x."""
@@ -25,22 +27,79 @@ class Crossing:
         return min(xs), max(xs)
 
 
+Moving = tuple[float, float, Crossing]
+"""Leftmost x, rightmost x, and the net."""
+
+Split = tuple[Crossing, Crossing, Crossing]
+"""A net and its two halves."""
+
+MOST_STEPS = 8
+"""How many lines of one gap may take two tracks."""
+
+
 def assign_tracks(crossings: list[Crossing]) -> int:
     """Set the track of each net that moves sideways, counted from the top; return how many tracks there are."""
-    moving: list[tuple[float, float, Crossing]] = []
+    pieces = [*crossings]
+    halves: list[Split] = []
+    while True:
+        count, ring = _assign(pieces)
+        if not ring or len(halves) >= MOST_STEPS:
+            break
+        split = _first_split(ring, crossings, pieces)
+        if split is None:
+            break
+        whole, upper, lower = split
+        pieces = [piece for piece in pieces if piece is not whole] + [upper, lower]
+        halves.append(split)
+    for whole, upper, lower in halves:
+        whole.track = upper.track
+        whole.step = (upper.bottoms[0], lower.track)
+    return count
+
+
+def _first_split(ring: list[Crossing], whole: list[Crossing], pieces: list[Crossing]) -> Split | None:
+    for one in ring:
+        if any(one is net for net in whole):
+            split = _in_two(one, pieces)
+            if split is not None:
+                return split
+    return None
+
+
+def _in_two(crossing: Crossing, others: list[Crossing]) -> Split | None:
+    """Return a net and its two halves, which meet at an x where no other line comes or goes; None if there is none."""
+    if crossing.sides or len(crossing.tops) != 1:
+        return None
+    top = crossing.tops[0]
+    if any(abs(bottom - top) < NEAR for bottom in crossing.bottoms):
+        return None
+    end = min(crossing.bottoms, key=lambda bottom: abs(bottom - top))
+    taken = [x for other in others for x in (*other.tops, *other.bottoms)]
+    for share in (0.5, 0.3, 0.7, 0.15, 0.85):
+        x = top + (end - top) * share
+        if all(abs(x - other) >= NEAR for other in taken):
+            upper = Crossing(crossing.net, tops=[top], bottoms=[x])
+            return crossing, upper, Crossing(crossing.net, tops=[x], bottoms=list(crossing.bottoms))
+    return None
+
+
+def _assign(crossings: list[Crossing]) -> tuple[int, list[Crossing]]:
+    """Set tracks; return how many there are, and the nets of a ring in which each would have to lie above the next."""
+    moving: list[Moving] = []
     for crossing in crossings:
         low, high = crossing.span()
         if crossing.sides or high - low > 0.01:
             moving.append((low, high, crossing))
     if len(moving) == 1:
         moving[0][2].track = 0
-        return 1
+        return 1, []
     if not moving:
-        return 0
+        return 0, []
     must = _constraints(moving)
     tracks: list[list[tuple[float, float]]] = []
     floor: dict[int, int] = {}
-    for index in _above_first(moving, must):
+    order, ring = _above_first(moving, must)
+    for index in order:
         low, high, crossing = moving[index]
         track = floor.get(index, 0)
         while track < len(tracks) and any(
@@ -53,10 +112,10 @@ def assign_tracks(crossings: list[Crossing]) -> int:
         crossing.track = track
         for below in must.get(index, ()):
             floor[below] = max(floor.get(below, 0), track + 1)
-    return len(tracks)
+    return len(tracks), [moving[index][2] for index in ring]
 
 
-def _constraints(moving: list[tuple[float, float, Crossing]]) -> dict[int, list[int]]:
+def _constraints(moving: list[Moving]) -> dict[int, list[int]]:
     """Return which net must lie above which: one comes from above where another goes down."""
     if len(moving) > 300:
         return {}
@@ -65,13 +124,32 @@ def _constraints(moving: list[tuple[float, float, Crossing]]) -> dict[int, list[
         for other_index, (other_low, other_high, other) in enumerate(moving):
             if index == other_index or other_high < low - NEAR or other_low > high + NEAR:
                 continue
+            if crossing.net == other.net:  # two halves: the line comes down from the one to the other
+                if crossing.bottoms == other.tops:
+                    must.setdefault(index, []).append(other_index)
+                continue
             if any(abs(top - bottom) < NEAR for top in crossing.tops for bottom in other.bottoms):
                 must.setdefault(index, []).append(other_index)
     return must
 
 
-def _above_first(moving: list[tuple[float, float, Crossing]], must: dict[int, list[int]]) -> list[int]:
-    """Order nets so that those which must lie above come first; the rest so that their corners nest."""
+def _ring(left: list[int], must: dict[int, list[int]]) -> list[int]:
+    """Return nets that wait for each other in a circle. Every net that is left waits for one that is left."""
+    waits_for = {below: above for above in left for below in must.get(above, ())}
+    seen: dict[int, None] = {}
+    index = left[0]
+    while index not in seen:
+        seen[index] = None
+        index = waits_for[index]
+    path = list(seen)
+    return path[path.index(index) :]
+
+
+def _above_first(moving: list[Moving], must: dict[int, list[int]]) -> tuple[list[int], list[int]]:
+    """Order nets so that those which must lie above come first; the rest so that their corners nest.
+
+    Returns the order, and the nets for which there is none because they wait for each other.
+    """
     waiting = [0] * len(moving)
     for below in must.values():
         for index in below:
@@ -89,10 +167,13 @@ def _above_first(moving: list[tuple[float, float, Crossing]], must: dict[int, li
 
     free = sorted((index for index in range(len(moving)) if waiting[index] == 0), key=tilt)
     order: list[int] = []
+    ring: list[int] = []
     done = [False] * len(moving)
     while len(order) < len(moving):
         if not free:  # a ring of constraints: take the first one left
-            free = [next(index for index in range(len(moving)) if not done[index])]
+            left = [index for index in range(len(moving)) if not done[index]]
+            ring = ring or _ring(left, must)
+            free = left[:1]
         index = free.pop(0)
         if done[index]:
             continue
@@ -105,4 +186,4 @@ def _above_first(moving: list[tuple[float, float, Crossing]], must: dict[int, li
                 opened.append(below)
         if opened:
             free = sorted({*free, *opened}, key=tilt)
-    return order
+    return order, ring
