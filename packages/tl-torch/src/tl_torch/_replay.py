@@ -270,7 +270,9 @@ def _results(
         return found
     if info.write_rule == "first" and args:
         return [tensor for _, tensor in tensors_in(args[0])]
-    if info.write_rule == "moved" or info.undeclared is not None:
+    if info.undeclared is not None:
+        return [tensor for tensor in info.undeclared(args, dict(kwargs)) if tensor is not None]
+    if info.write_rule == "moved":
         return [tensor for tensor in written if version_of(tensor) > 0]
     return [tensor for _, tensor in tensors_in(kwargs.get("out"))]
 
