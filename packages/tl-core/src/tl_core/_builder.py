@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from tl_core._record import (
     BufferRecord,
@@ -21,12 +20,15 @@ from tl_core._record import (
 )
 from tl_core._trace import Trace, TraceInfo
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
 
 @final
 class TraceBuilder:
     """Collects the records of one run; `finish` turns them into a `Trace`."""
 
-    __slots__ = ("module", "ops", "records", "_calls", "_passes")
+    __slots__ = ("_calls", "_passes", "module", "ops", "records")
 
     def __init__(self) -> None:
         self.records = Records()
