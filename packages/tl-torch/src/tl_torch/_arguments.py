@@ -126,9 +126,9 @@ class ArgumentReader:
     def _read_written(self, tensor: torch.Tensor, entry: Entry) -> object:
         record, memory = entry.record, entry.memory
         version = version_of(tensor)
-        if version != entry.version and not memory.has_seen(version):
-            self._unseen_write(record, memory, version)
-        elif memory.exposed is not None and memory.exposed.changed():
+        if (version != entry.version and not memory.has_seen(version)) or (
+            memory.exposed is not None and memory.exposed.changed()
+        ):
             self._unseen_write(record, memory, version)
         is_op = isinstance(record, OpRecord)
         after = record.index if is_op else -1
@@ -211,7 +211,9 @@ class ArgumentReader:
 
     def _note_unseen(self, tensor: torch.Tensor, record: OpRecord) -> None:
         cuts = self._sources.truncated
-        message = f"A tensor of shape {tuple(tensor.shape)} was read that no recorded call made and that the model does "
+        message = (
+            f"A tensor of shape {tuple(tensor.shape)} was read that no recorded call made and that the model does "
+        )
         if cuts:
             message += f"not seem to hold; {cuts[0]!r} could not be looked into to the end."
         else:

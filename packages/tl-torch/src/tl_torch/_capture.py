@@ -27,6 +27,7 @@ from tl_torch._torch_private import (
     current_functorch_level,
     function_mode_depth,
     function_modes_active,
+    node_name,
     pin_storage_key,
     storage_key,
     storage_use_count,
@@ -151,7 +152,11 @@ class Recorder(TorchFunctionMode):
         run: Callable[[], Any],
     ) -> Any:  # fmt: skip
         """Record a call that came in through a seam; `run` runs it, or returns what it returned."""
-        outer, self._runner = self._runner, lambda *_call: run()
+
+        def runner(_func: Callable[..., Any], _args: Sequence[Any], _kwargs: dict[str, Any] | None) -> Any:
+            return run()
+
+        outer, self._runner = self._runner, runner
         try:
             return self._call(func, info, args, kwargs)
         finally:
@@ -246,15 +251,17 @@ class Recorder(TorchFunctionMode):
         for position, output in enumerate(outputs):
             memory = self._memory(output)
             made = tuple(self._reader.parents_of(output, memory, info, own, aliases)) if aliases else own
-            grad_fn = output.grad_fn
             record = self.builder.output(
-                call, position, made, tuple(output.shape), output.dtype, output.device, output.requires_grad,
-                None if grad_fn is None else type(grad_fn).__name__, None,
-            )  # fmt: skip
+                call, position, made, tuple(output.shape), output.dtype, output.device, output.requires_grad, None, None
+            )
             if memory is None:
                 memory = self._new_memory(output, record, info)
             if self._save_all or (self._save_some and self._policy.wants(record)):
                 record.payload = self._keeper.keep(output, memory)
+                # Torch keeps a wrapper for each node that was looked at, and frees a chain of 30,000 such nodes by
+                # recursion until the stack overflows. Where the value is kept, each node has a second holder.
+                if record.requires_grad:
+                    record.grad_fn = node_name(output)
             self._known[id(output)] = Entry(weakref.ref(output), record, version_of(output), memory)
         return self.builder.ops[made_before]
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
 from msgspec import Struct
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: PLC2701 - torch gives it no public name
 
-from tl_core import AtenOp, ModuleCallRecord, TensorFacts
+from tl_core import AtenOp, AtenOwner, Frames, ModuleCallRecord, TensorFacts
 from tl_torch._frames import caller
 from tl_torch._sources import plain_device, plain_name
 from tl_torch._structure import tensors_in
@@ -26,10 +27,10 @@ from tl_torch._torch_private import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from types import FrameType
 
-    from tl_core import AtenOwner, Frames, TraceBuilder
+    from tl_core import TraceBuilder
     from tl_torch._frames import FrameWalker
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
@@ -74,7 +75,7 @@ class Census(TorchDispatchMode):
         self, builder: TraceBuilder, frames: FrameWalker, running: Sequence[ModuleCallRecord], *, rows: bool,
         values: bool,
     ) -> None:  # fmt: skip
-        super().__init__()
+        super().__init__()  # pyright: ignore[reportUnknownMemberType] - torch does not annotate it
         self._running = running
         self._builder = builder
         self._frames = frames

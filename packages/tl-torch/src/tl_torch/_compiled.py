@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
 from torch import nn
 
+from tl_core import TorchLensWarning, warn_caller
 from tl_torch._torch_private import own_children
 
 
@@ -17,6 +19,18 @@ def eagerly() -> AbstractContextManager[object]:
     if "torch._dynamo" not in sys.modules or set_stance is None:
         return nullcontext()
     return set_stance("force_eager")
+
+
+@functools.cache
+def note_unwrapped() -> None:
+    """Say once a process that compiled models are traced as their source."""
+    warn_caller(
+        TorchLensWarning(
+            "The model is compiled: the trace shows the Python source that it was compiled from, not the kernels that "
+            "the compiler made of it. After a trace the compiled model may compile itself again once or twice.",
+            code="compiled_model_unwrapped",
+        )
+    )
 
 
 def source_of(module: nn.Module) -> nn.Module | None:

@@ -61,7 +61,9 @@ class Diagnostics:
         sources = self._recorder.sources
         if not sources.attention:
             return
-        sites = fused_attention_sites(sources.attention, grad=torch.is_grad_enabled() and not self._options.inference_only)
+        sites = fused_attention_sites(
+            sources.attention, grad=torch.is_grad_enabled() and not self._options.inference_only
+        )
         if sites:
             self._advisories.add(
                 "fused_attention_fastpath_held_off", len(sites), sites[0] or "the model",
@@ -102,7 +104,9 @@ class Diagnostics:
             )
             gaps.insert(0, GapRecord("callable_escape_shadow_report", message, -1, ()))
         elif not self._options.completeness_witness:
-            message = "The shadow detector is a diagnosis and no proof; arm completeness_witness=True beside it for one."
+            message = (
+                "The shadow detector is a diagnosis and no proof; arm completeness_witness=True beside it for one."
+            )
             gaps.insert(0, GapRecord("shadow_diagnostic_mode", message, -1, ()))
 
     def report(self, trace: Trace) -> None:

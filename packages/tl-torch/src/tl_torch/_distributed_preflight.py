@@ -52,9 +52,7 @@ def check_distributed(model: nn.Module, inputs: Mapping[str, object]) -> None:
         _refuse(_Scan().run(model, inputs))
 
 
-def check_distributed_kinds(
-    model: nn.Module, kinds: Iterable[type], inputs: Mapping[str, object]
-) -> None:
+def check_distributed_kinds(model: nn.Module, kinds: Iterable[type], inputs: Mapping[str, object]) -> None:
     """Refuse such state where the class of a module or tensor gives it away, with or without a process group.
 
     Args:
@@ -159,7 +157,8 @@ class _Scan:
             return
         self._entered.add(id(value))
         self._visited += 1
-        found = _class_kind(type(value))
+        kind: Any = type(value)
+        found = _class_kind(kind)
         if found is not None:
             self._note(found[0], site, found[1], value)
             return

@@ -12,7 +12,7 @@ from torch import nn
 
 from tl_core import TorchLensError
 from tl_torch._compiled import source_of
-from tl_torch._distributed_preflight import check_distributed, distributed_findings
+from tl_torch._distributed_preflight import check_distributed, check_distributed_kinds, distributed_findings
 from tl_torch._doctor_table import SUBJECTS
 from tl_torch._preflight import arguments, bind, check_tensors, target_of
 from tl_torch._structure import tensors_in
@@ -78,7 +78,9 @@ def _check(model: object, inputs: object) -> None:
     named = cast("list[tuple[str, torch.Tensor]]", [*target.model.named_parameters(), *target.model.named_buffers()])
     if inputs is not None:
         named += bind(target, *arguments(inputs, None)).tensors()
-    check_distributed(target.model, (type(module) for module in target.model.modules()), named, inputs)
+    kinds = {*map(type, target.model.modules()), *(type(tensor) for _, tensor in named)}
+    check_distributed(target.model, {"inputs": inputs})
+    check_distributed_kinds(target.model, kinds, {"inputs": inputs})
     check_tensors(named)
 
 

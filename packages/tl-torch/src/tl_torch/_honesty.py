@@ -7,12 +7,13 @@ import functools
 import os
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any, cast, final
+from typing import TYPE_CHECKING, Any, final
 
 import torch
 from torch import nn
 
 from tl_core import ScalarEscapeWarning, TorchLensWarning, warn_caller
+from tl_torch._compiled import note_unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -90,7 +91,7 @@ def _is_explained(read: ReadRecord) -> bool:
     if isinstance(code, str):
         return True
     names = _opnames(code)
-    at = cast("int", offset) // 2
+    at = offset // 2
     if read.kind == "bool" and names[at].startswith(_JUMPS):
         return True
     following = [name for name in names[at + 1 :] if name != "CACHE"]
@@ -202,13 +203,15 @@ def fused_attention_sites(modules: Iterable[tuple[str, nn.Module]], *, grad: boo
 
 
 def _would_fuse(module: nn.Module, grad: bool) -> bool:
-    attention = module.self_attn if type(module) is nn.TransformerEncoderLayer else module
-    if type(attention) is not nn.MultiheadAttention or module.training or attention.training:
+    attention: Any = module.self_attn if type(module) is nn.TransformerEncoderLayer else module
+    if module.training or attention.training:
         return False
     if grad and any(param.requires_grad for param in module.parameters()):
         return False
     plain = attention.in_proj_bias is not None and attention.bias_k is None and not attention.add_zero_attn
-    return bool(attention.batch_first and plain and attention.num_heads % 2 == 0 and attention.in_proj_weight is not None)
+    return bool(
+        attention.batch_first and plain and attention.num_heads % 2 == 0 and attention.in_proj_weight is not None
+    )
 
 
 # ---------------------------------------------------------------- threads
@@ -229,18 +232,25 @@ class ThreadWatch:
         return threading.active_count() > self._before
 
 
-# ---------------------------------------------------------------- quantized modules
+# ---------------------------------------------------------------- kinds of modules
 
 
 @functools.cache
-def _is_quantized(kind: type) -> bool:
-    return kind.__module__.startswith(("torch.ao.nn.quantized", "torch.nn.quantized", "torch.ao.nn.intrinsic.quantized",
-                                       "bitsandbytes"))  # fmt: skip
+def _speciality(kind: type) -> str:
+    package = kind.__module__
+    if package.startswith(("torch.ao.nn", "torch.nn.quantized", "bitsandbytes")) and "qat" not in package:
+        return "quantized"
+    return "compiled" if kind.__name__ == "OptimizedModule" and package.startswith("torch._dynamo") else ""
 
 
-def warn_of_quantized(classes: Iterable[type]) -> None:
-    """Say once for each trace that the costs of quantized modules are estimates."""
-    names = sorted({kind.__name__ for kind in classes if _is_quantized(kind)})
+def warn_of_kinds(classes: Iterable[type]) -> None:
+    """Say that the costs of quantized modules are estimates, and once a process what a compiled module shows."""
+    special = {kind: speciality for kind in classes if (speciality := _speciality(kind))}
+    if not special:
+        return
+    if "compiled" in special.values():
+        note_unwrapped()
+    names = sorted({kind.__name__ for kind, speciality in special.items() if speciality == "quantized"})
     if names:
         warn_caller(
             TorchLensWarning(

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from tl_core import ArgumentTypeError, CaptureError, ReentrantTraceError, UnsupportedTensorVariantError
-from tl_torch._compiled import source_of
+from tl_torch._compiled import note_unwrapped, source_of
 from tl_torch._seams_table import running
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import UninitializedTensorMixin, has_pre_hooks, is_functional_tensor
@@ -77,6 +77,7 @@ def _unwrapped(model: nn.Module) -> nn.Module:
     while True:
         source = source_of(model)
         if source is not None:
+            note_unwrapped()
             model = source
         elif isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
             model = cast("nn.Module", model.module)

@@ -7,7 +7,7 @@
 | `vmap_impl`, `grad_impl`, `grad_and_value_impl`, `_vjp_with_argnums`, `_jvp_with_argnums` of functorch | The functions inside a transform arrive with tensors of its level; its own call and its result do not. | `tests/unit/test_honesty_transforms.py` |
 
 Each replacement asks for the running thread first: other threads run as ever.
-"""  # noqa: E501 - a table
+"""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _call_impl(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
 
 
 def _scripted(original: Callable[..., Any]) -> Callable[..., Any]:
-    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N807 - stands in for one
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
         handler = _boundaries.get(threading.get_ident())
         if handler is None:
             return original(self, *args, **kwargs)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
-from torch.overrides import get_ignored_functions, get_testing_overrides
 
 from tl_torch._honesty import line_of
-
+from tl_torch._torch_private import overridable_functions, quiet_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +24,6 @@ _INVISIBLE = frozenset({
     "_make_wrapper_subclass", "_from_buffer",
 })  # fmt: skip
 """Functions of torch that hand themselves to no mode."""
-_QUIET = frozenset({function.__name__ for function in get_ignored_functions() if hasattr(function, "__name__")})
 MAX_STACK = 12
 MAX_REPORTS = 1000
 
@@ -40,7 +38,8 @@ class ShadowDetector:
         self._pending: list[Any] = []
         """Calls of torch functions that no mode has been shown yet, outermost first."""
         self._before: Callable[..., Any] | None = None
-        self._overridable = frozenset(get_testing_overrides())
+        self._overridable = overridable_functions()
+        self._quiet = quiet_names()
         self.reports: list[dict[str, object]] = []
 
     def __enter__(self) -> ShadowDetector:
@@ -78,7 +77,7 @@ class ShadowDetector:
         if name in _INVISIBLE:
             return True
         if isinstance(getattr(function, "__self__", None), torch.Tensor):
-            return name not in _QUIET and not name.startswith("__")
+            return name not in self._quiet and not name.startswith("__")
         try:
             return function in self._overridable
         except TypeError:  # a bound method of something without a hash
@@ -96,22 +95,25 @@ class ShadowDetector:
 
     def add_dispatch(self, operator: str, frames: Frames, known: set[tuple[object, object]]) -> None:
         """Note an operator that no recorded call owns, unless its line was reported already."""
-        stack = [(os.path.basename(code.co_filename), line_of(code, offset), code.co_name) for code, offset in frames]
+        pairs = cast("tuple[tuple[CodeType, int], ...]", frames)  # during capture they hold code objects
+        stack = [(os.path.basename(code.co_filename), line_of(code, offset), code.co_name) for code, offset in pairs]
         if len(self.reports) < MAX_REPORTS and (not stack or stack[0][:2] not in known):
             self._add(operator, "dispatch", stack)
 
     def _add(self, candidate: str, backend: str, stack: list[tuple[str, int, str]]) -> None:
         file, line, function = stack[0] if stack else ("unknown", 0, "unknown")
-        self.reports.append({
-            "violation_id": len(self.reports) + 1,
-            "detector_backend": backend,
-            "callable_candidates": (candidate,),
-            "file": file,
-            "line": line,
-            "function": function,
-            "owner_thread_id": threading.get_ident(),
-            "stack": tuple([f"{name}:{number} in {code}" for name, number, code in stack]),
-        })
+        self.reports.append(
+            {
+                "violation_id": len(self.reports) + 1,
+                "detector_backend": backend,
+                "callable_candidates": (candidate,),
+                "file": file,
+                "line": line,
+                "function": function,
+                "owner_thread_id": threading.get_ident(),
+                "stack": tuple([f"{name}:{number} in {code}" for name, number, code in stack]),
+            }
+        )
 
 
 def _stack(frame: FrameType | None) -> list[tuple[str, int, str]]:
@@ -120,5 +122,3 @@ def _stack(frame: FrameType | None) -> list[tuple[str, int, str]]:
         found.append((os.path.basename(frame.f_code.co_filename), frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
     return found
-
-

@@ -163,7 +163,7 @@ def function_mode_depth() -> int:
     return _C._len_torch_function_stack()
 
 
-is_dead_transform_wrapper: Any = getattr(_C._functorch, "is_functorch_wrapped_tensor", lambda _tensor: False)
+is_dead_transform_wrapper: Any = _C._functorch.is_functorch_wrapped_tensor
 """Whether a tensor is the inside view of a `torch.func` transform, running or ended."""
 
 
@@ -216,3 +216,20 @@ def transform_functions() -> list[tuple[Any, str, Callable[..., Any], str]]:
         if function is not None:
             found.append((module, name, function, kind))
     return found
+
+
+def overridable_functions() -> frozenset[Any]:
+    """Functions of torch that hand themselves to function modes."""
+    return frozenset(cast("Any", torch.overrides).get_testing_overrides())
+
+
+def quiet_names() -> frozenset[str]:
+    """Names of those that do not, and have no need to."""
+    ignored: Any = cast("Any", torch.overrides).get_ignored_functions()
+    return frozenset(str(getattr(function, "__name__", "")) for function in ignored)
+
+
+def node_name(tensor: torch.Tensor) -> str | None:
+    """Class name of the autograd node that made a tensor."""
+    node: object = tensor.grad_fn
+    return None if node is None else type(node).__name__

@@ -26,7 +26,7 @@ from tl_torch._capture import Recorder
 from tl_torch._compiled import eagerly
 from tl_torch._diagnostics import Diagnostics
 from tl_torch._distributed_preflight import check_distributed, check_distributed_kinds
-from tl_torch._honesty import warn_of_quantized
+from tl_torch._honesty import warn_of_kinds
 from tl_torch._preflight import (
     Given,
     Target,
@@ -169,7 +169,7 @@ class _Run:
         kinds = {*sources.classes, *(type(tensor) for _, tensor in tensors)}
         check_distributed_kinds(target.model, kinds, given.named())
         check_tensors(tensors)
-        warn_of_quantized(sources.classes)
+        warn_of_kinds(sources.classes)
         self._diagnostics = Diagnostics(self._recorder, options)
 
     def trace(self) -> Trace:

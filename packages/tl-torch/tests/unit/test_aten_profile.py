@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -76,7 +78,9 @@ def test_facts_of_a_row() -> None:
     relu, add = trace.aten_ops
     assert (relu.operator, relu.mutation_kind, relu.is_view, relu.outcome) == ("relu", "none", False, "returned")
     assert relu.module_call_stack == ("inner:1",)
-    assert [(facts.shape, facts.dtype, facts.device) for facts in relu.input_tensor_facts] == [((2, 2), "float32", "cpu")]
+    assert [(facts.shape, facts.dtype, facts.device) for facts in relu.input_tensor_facts] == [
+        ((2, 2), "float32", "cpu")
+    ]
     assert (add.operator, add.overload, add.mutation_kind) == ("add_", "Tensor", "in_place")
     assert add.schema.startswith("aten::add_.Tensor(Tensor(a!) self")
     assert add.label == "aten::add_.Tensor#1"
@@ -128,10 +132,8 @@ def test_values_survive_a_later_write() -> None:
 
 def test_operator_that_raises_is_a_row() -> None:
     def forward(x: Tensor) -> Tensor:
-        try:
+        with contextlib.suppress(RuntimeError):
             torch.mm(x, torch.ones(3, 3))
-        except RuntimeError:
-            pass
         return x + 1
 
     trace = run(forward, X, capture=ROWS)

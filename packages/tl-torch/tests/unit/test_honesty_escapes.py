@@ -55,7 +55,7 @@ def test_warning_stands_at_the_first_read_and_counts_them() -> None:
         ("float", lambda x: x * float(x.sum())),
         ("complex", lambda x: x * complex(x.sum())),
         ("list", lambda x: x * x.sum(0).tolist()[0]),
-        ("bool", lambda x: [x * flag for flag in (bool(x.sum() > 0),)][0]),
+        ("bool", lambda x: next(x * flag for flag in (bool(x.sum() > 0),))),
         ("index", lambda x: x[: operator.index(x.long().sum())]),
     ],
 )
@@ -80,7 +80,9 @@ def branches(x: Tensor) -> Tensor:
 
 PLAIN: dict[str, object] = {}
 exec(  # pytest rewrites the assertions of this file
-    compile("def asserts(x):\n    assert x.sum().item() > 0\n    assert x.sum() > 0\n    return x + 1", "plain.py", "exec"),
+    compile(
+        "def asserts(x):\n    assert x.sum().item() > 0\n    assert x.sum() > 0\n    return x + 1", "plain.py", "exec"
+    ),
     PLAIN,
 )
 

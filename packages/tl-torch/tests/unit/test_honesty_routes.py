@@ -15,8 +15,6 @@ from graphs import run
 from torch import Tensor, nn
 from torch.utils import dlpack
 
-import tl_torch as tl
-
 X = torch.tensor([[1.0, 2.0], [0.5, 3.0]])
 HIDE = torch._C.DisableTorchFunction
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,6 +13,9 @@ from graphs import run
 from torch import Tensor, nn
 
 import tl_torch as tl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 X = torch.tensor([[1.0, 2.0], [0.5, 3.0]])
 SHADOW = tl.CaptureOptions(escape_detector="shadow")
@@ -126,7 +129,13 @@ def test_options_of_a_capture_go_before_the_defaults() -> None:
     assert run(plain, X, capture=options).capture_verification_reason == "provenance_complete"
 
 
-@pytest.mark.parametrize("call", [lambda: tl.wrap_torch(escape_detector="loud"), lambda: run(plain, X, capture=tl.CaptureOptions(escape_detector="loud"))])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tl.wrap_torch(escape_detector="loud"),
+        lambda: run(plain, X, capture=tl.CaptureOptions(escape_detector="loud")),
+    ],
+)
 def test_unknown_detector_is_refused(call: object) -> None:
     with pytest.raises(tl.ConfigurationError, match="'loud'") as caught:
         call()
@@ -159,6 +168,6 @@ def test_model_that_holds_functions_pickles_after_a_trace() -> None:
 
 
 def test_release_of_something_else_is_refused() -> None:
-    with pytest.raises(tl.ArgumentTypeError, match="takes an nn.Module, and was given a int") as caught:
+    with pytest.raises(tl.ArgumentTypeError, match=r"takes an nn\.Module, and was given a int") as caught:
         tl.release_model(3)
     assert caught.value.code == "model_type_unsupported"

@@ -196,6 +196,7 @@ def test_default_device_context() -> None:
     assert edges(trace)["add.1"] == ["input.1", "ones.1"]
 
 
+@pytest.mark.filterwarnings("ignore::tl_torch.TorchLensWarning")
 def test_compiled_model_is_traced_as_its_source() -> None:
     model = perceptron()
     trace = tl.trace(torch.compile(model, backend="eager"), X)

@@ -435,6 +435,7 @@ def test_copies_made_inside() -> None:
     reaches_the_input(trace)
 
 
+@pytest.mark.filterwarnings("ignore::tl_torch.TorchLensWarning")
 def test_compiled_part_of_a_model() -> None:
     class Partly(nn.Module):
         def __init__(self) -> None:

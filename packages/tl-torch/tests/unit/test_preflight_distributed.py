@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -12,6 +12,9 @@ import torch.distributed as dist
 from torch import Tensor, nn
 
 import tl_torch as tl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 pytestmark = pytest.mark.skipif(not dist.is_available(), reason="this torch has no distributed package")
 X = torch.ones(2, 4)
@@ -61,7 +64,8 @@ def test_parameter_that_is_a_dtensor(mesh: object) -> None:
     model.linear.weight = nn.Parameter(distribute_tensor(model.linear.weight.detach(), mesh, [Shard(0)]))
     (finding,) = refused(model)
     assert (finding["kind"], finding["detail"]) == ("dtensor", "DTensor")
-    assert "weight" in str(finding["site"]) and "linear" in str(finding["site"])
+    assert "weight" in str(finding["site"])
+    assert "linear" in str(finding["site"])
     assert (finding["mesh_shape"], finding["global_shape"], finding["placements"]) == ((1,), (4, 4), ("S(0)",))
     assert model.runs == 0
 

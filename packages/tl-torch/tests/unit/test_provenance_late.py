@@ -192,3 +192,19 @@ def test_tensor_where_the_scan_was_cut_is_a_gap_of_its_own(holder: object, take:
     assert (trace.capture_verified, trace.capture_verification_reason) == (False, "held_tensor_scan_truncated")
     assert "'holder" in trace.gaps[0].message
     assert tl.trace(HoldsDeeply(holder, None), X).capture_verified
+
+
+# ---------------------------------------------------------------- compiled
+
+
+def test_compiled_model_is_noted_once_a_process() -> None:
+    from tl_torch._compiled import note_unwrapped
+
+    note_unwrapped.cache_clear()
+    compiled = torch.compile(nn.Linear(3, 2), backend="eager")
+    with pytest.warns(tl.TorchLensWarning, match="may compile itself again") as caught:
+        trace = tl.trace(compiled, X)
+    assert [(warning.message.code, warning.filename) for warning in caught] == [("compiled_model_unwrapped", __file__)]
+    assert [op.func_name for op in trace.ops] == ["input", "linear", "output"]
+    tl.trace(compiled, X)  # warnings are errors here
+    tl.trace(nn.Sequential(compiled), X)

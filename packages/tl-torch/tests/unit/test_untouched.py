@@ -137,6 +137,7 @@ def test_gradients_are_those_of_a_plain_forward() -> None:
         assert torch.equal(parameter.grad, gradient)
 
 
+@pytest.mark.filterwarnings("ignore::tl_torch.TorchLensWarning")
 def test_compiled_model_still_runs_compiled() -> None:
     model = nn.Linear(4, 2)
     compiled = torch.compile(model, backend="eager")
