@@ -189,7 +189,10 @@ class Perturber:
                     return "other_shape"
         constant = all(self._constant[parent] for parent in parents_of(leaf))
         name = "other_indexed_values" if excuse == "index" else "other_constants" if constant else "other_weights"
-        replaced = self._replaced(base, leaf, excuse == "index", constant)
+        emptied = any(0 in output.shape for output in base.outputs if output.position == position)
+        if emptied and excuse != "index":
+            name = "other_values"
+        replaced = self._replaced(base, leaf, emptied or excuse == "index", constant)
         if replaced and self._answers_with(base, leaf, position, replaced):
             return name
         if examiner.perturbed(value, 1, base.call, ()) is not None and self._answers_larger(base, leaf, position):

@@ -77,7 +77,11 @@ class Perturbations:
         value = value.detach()
         if not value.numel():
             shape = [max(size, 1) for size in value.shape]
-            return None if attempt else torch.ones(shape, dtype=value.dtype, device=value.device)
+            if attempt:
+                return None
+            real = value.is_floating_point() or value.is_complex() or value.dtype is torch.bool
+            fill = torch.ones if real else torch.zeros  # a whole number may be an index
+            return fill(shape, dtype=value.dtype, device=value.device)
         if value.is_quantized or value.layout is not torch.strided:
             return None
         with torch.no_grad():
