@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from columns import DEFAULTS, load, names
-from quality import all_faults, overflowing_labels, same_names, shared_stretches
+from quality import all_faults, overflowing_labels, same_names
 
 from tl_viz._draw import picture
 from tl_viz._plan import schedule

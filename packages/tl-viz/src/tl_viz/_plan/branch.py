@@ -75,7 +75,7 @@ class Tree:
     op_at: list[int]
     """Place -> the op."""
     readers: list[list[int]]
-    """Place -> places of the ops that read it."""
+    """Place -> places of the ops that read it, ascending."""
     growing: list[int]
     """Place -> how many ops before it read a list of any length."""
 

@@ -183,8 +183,9 @@ def _readers_of(tree: Tree, bound: tuple[int, int]) -> list[tuple[int, tuple[str
     functions, op_at = tree.network.functions, tree.op_at
     found: list[tuple[int, tuple[str, ...]]] = []
     for at in range(first, end):
-        outside = sorted({functions[op_at[reader]] for reader in tree.readers[at] if reader >= end})
-        if outside:
+        readers = tree.readers[at]
+        if readers and readers[-1] >= end:
+            outside = sorted({functions[op_at[reader]] for reader in readers if reader >= end})
             found.append((at - first, tuple(outside)))
     return found
 
@@ -192,7 +193,8 @@ def _readers_of(tree: Tree, bound: tuple[int, int]) -> list[tuple[int, tuple[str
 def _gives(tree: Tree, bound: tuple[int, int], last_of_all: int) -> tuple[int, ...]:
     """Return which ops of a copy are read after the whole run."""
     first, end = bound
-    return tuple(at - first for at in range(first, end) if any(reader >= last_of_all for reader in tree.readers[at]))
+    readers = tree.readers
+    return tuple([at - first for at in range(first, end) if readers[at] and readers[at][-1] >= last_of_all])
 
 
 def _choose(candidates: list[Run], count: int) -> list[Run]:
