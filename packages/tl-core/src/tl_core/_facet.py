@@ -68,7 +68,7 @@ class AutogradFacet:
 
     @property
     def grad_fn(self) -> str | None:
-        """Class name of the autograd node that made the output, such as `ReluBackward0`."""
+        """Class name of the autograd node that made the output, such as `ReluBackward0`; known where the value was kept attached."""
         return self._record.grad_fn
 
     def __repr__(self) -> str:

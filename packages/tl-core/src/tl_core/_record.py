@@ -139,7 +139,7 @@ class OpRecord(Struct, gc=False, eq=False):
     device: object
     requires_grad: bool
     grad_fn: str | None
-    """Class name of the autograd node, or None."""
+    """Class name of the autograd node where the value was kept, or None."""
     payload: object
     """The saved value: a framework tensor, a lazy payload, or None."""
     address: str

@@ -259,8 +259,8 @@ class Recorder(TorchFunctionMode):
             if self._save_all or (self._save_some and self._policy.wants(record)):
                 record.payload = self._keeper.keep(output, memory)
                 # Torch keeps a wrapper for each node that was looked at, and frees a chain of 30,000 such nodes by
-                # recursion until the stack overflows. Where the value is kept, each node has a second holder.
-                if record.requires_grad:
+                # recursion until the stack overflows. An attached payload holds each of them a second time.
+                if record.requires_grad and self._keeper.attached:
                     record.grad_fn = node_name(output)
             self._known[id(output)] = Entry(weakref.ref(output), record, version_of(output), memory)
         return self.builder.ops[made_before]

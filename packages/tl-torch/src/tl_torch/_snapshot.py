@@ -77,11 +77,13 @@ _JUST_BELOW_32_MIB = (1 << 25) - (1 << 16)
 class Keeper:
     """Turns outputs into payloads as the options of the run say."""
 
-    __slots__ = ("_compact", "_detach", "_mode")
+    __slots__ = ("_compact", "_detach", "_mode", "attached")
 
     def __init__(self, mode: SaveMode, *, detach: bool, compact: bool) -> None:
         self._mode: SaveMode = mode
         self._detach = detach
+        self.attached = not detach and mode != "view"
+        """Whether payloads keep the autograd graph that made them."""
         self._compact = compact
         """Whether a small view must not keep the large memory that it lies in."""
 
