@@ -74,7 +74,7 @@ def network() -> Trace:
     call = builder.call(
         "linear",
         "addmm",
-        np.matmul,
+        np.dot,
         (x, weight),
         {"bias": None, "out": [scale, {"deep": (1, x)}]},
         (0,),

@@ -61,7 +61,7 @@ def test_a_loaded_trace_saved_again_is_the_same(tmp_path: Path) -> None:
 def test_functions_and_frames_become_names(tmp_path: Path) -> None:
     calls = saved(network(), tmp_path)._state.records.calls
     assert [call.func for call in calls] == [None] * 4
-    assert calls[0].meta == {"transform_kind": "vmap", "level": 2, "function": "numpy.matmul"}
+    assert calls[0].meta == {"transform_kind": "vmap", "level": 2, "function": "numpy.dot"}
     assert calls[1].meta is None
     ((file, line, function),) = calls[0].frames
     source = (__import__("bundles").__file__, file, function)
