@@ -244,6 +244,15 @@ class ArgumentReader:
             record.payload = self._keeper.keep(tensor, memory)
         return record
 
+    def check(self, tensor: torch.Tensor) -> None:
+        """Look once more at a tensor that the run has met: was it written by something unseen?"""
+        entry = self._ledger.find(tensor)
+        if entry is not None:
+            memory, version = entry.memory, version_of(tensor)
+            moved = version != entry.version and not memory.has_seen(version)
+            if moved or (memory.exposed is not None and memory.exposed.changed()):
+                self._unseen_write(entry.record, memory, version)
+
     def _unseen_write(self, record: OpRecord | ParamRecord, memory: Memory, version: int) -> None:
         memory.note(version)
         index = record.index if isinstance(record, OpRecord) else -1

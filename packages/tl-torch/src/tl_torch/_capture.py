@@ -39,7 +39,7 @@ from tl_torch._write_log import Versions, WriteLog
 from tl_torch._writes import Region, last_writers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from types import CodeType
 
     from tl_torch._census import Census
@@ -302,6 +302,16 @@ class Recorder(TorchFunctionMode):
         if self._save_all or (self._save_some and self._policy.wants(record)):
             record.payload = self._keeper.keep(tensor, memory)
         return record
+
+    def check_state(self, inputs: Iterable[tuple[str, torch.Tensor]]) -> None:
+        """Look for writes that nobody read after: into inputs, buffers and the other tensors that the model holds."""
+        check = self._reader.check
+        for _, tensor in inputs:
+            check(tensor)
+        for held in self.sources.held.values():
+            tensor = held.reference()
+            if tensor is not None:
+                check(tensor)
 
     def check_buffers(self) -> None:
         """Refuse a run that gave a registered buffer other memory.

@@ -201,6 +201,7 @@ class _Run:
                 output = replaced(result, lambda tensor: recorder.output(next(paths, ""), tensor))
         finally:
             remove()
+        recorder.check_state(self._inputs)
         recorder.mark_references()
         recorder.check_buffers()
         self._diagnostics.settle()

@@ -7,6 +7,7 @@ import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,6 +15,11 @@ import torch
 from graphs import run
 from torch import Tensor, nn
 from torch.utils import dlpack
+
+import tl_torch as tl
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 X = torch.tensor([[1.0, 2.0], [0.5, 3.0]])
 HIDE = torch._C.DisableTorchFunction
@@ -239,3 +245,85 @@ def test_references_however_held_are_seen_in_one_forward() -> None:
     assert [op.func_name for op in trace.ops if op.kind == "op"] == ["tanh", "tanh", "relu"]
     assert (runs, trace.capture_verified) == ([1], True)
     assert sys.modules["torch"].tanh is EARLY["key"]
+
+
+# ---------------------------------------------------------------- operators of others
+
+
+@torch.library.custom_op(
+    "tl_honesty::declared", mutates_args=("state",), schema="(Tensor x, Tensor(a!) state) -> Tensor"
+)
+def declared(x: Tensor, state: Tensor) -> Tensor:
+    state.add_(1)
+    return x * 2
+
+
+@torch.library.custom_op("tl_honesty::undeclared", mutates_args=(), schema="(Tensor x, Tensor state) -> Tensor")
+def undeclared(x: Tensor, state: Tensor) -> Tensor:
+    state.add_(1)
+    return x * 2
+
+
+def test_custom_operator_that_declares_its_write_is_one_op_and_a_writer() -> None:
+    def forward(x: Tensor) -> Tensor:
+        state = x * 0
+        return declared(x, state) + state
+
+    trace = run(forward, X)
+    assert [op.func_name for op in trace.ops if op.kind == "op"] == ["mul", "declared", "add"]
+    assert trace["add_1_3:1"].parents == ("declared_1_2:1",)
+    assert trace.capture_verified
+    assert torch.equal(trace.outputs[0].out, X * 2 + 1)
+
+
+def test_custom_operator_that_hides_its_write_is_found_at_the_next_read() -> None:
+    def forward(x: Tensor) -> Tensor:
+        state = x * 0
+        return undeclared(x, state) + state
+
+    trace = run(forward, X)
+    assert [op.func_name for op in trace.ops if op.kind == "op"] == ["mul", "undeclared", "add"]
+    assert (trace.capture_verified, trace.capture_verification_reason) == (False, "unseen_write")
+    with pytest.warns(tl.TorchLensWarning, match="source_provenance"):
+        assert not tl.validate(Holds(forward), X)
+    assert tl.last_validation_failure().check == "source_provenance"
+
+
+def test_hidden_write_into_a_buffer_that_nobody_reads_again_is_found_when_the_run_ends() -> None:
+    class Counts(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("state", torch.zeros(2, 2))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return undeclared(x, self.state)
+
+    trace = tl.trace(Counts(), X)
+    assert (trace.capture_verified, trace.capture_verification_reason) == (False, "unseen_write")
+    assert "The buffer 'state' was written in place" in trace.gaps[0].message
+
+
+def test_hidden_write_into_an_input_is_found_when_the_run_ends() -> None:
+    trace = run(lambda x: undeclared(x * 1, x), X.clone())
+    assert (trace.capture_verified, trace.capture_verification_reason) == (False, "unseen_write")
+
+
+class Holds(nn.Module):
+    def __init__(self, function: object) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.function(x)
+
+
+# ---------------------------------------------------------------- bundles
+
+
+@pytest.mark.filterwarnings("ignore::tl_torch.ScalarEscapeWarning")
+def test_reasons_and_advisories_survive_a_bundle(tmp_path: Path) -> None:
+    trace = run(lambda x: SOURCES["from_numpy"](x) * x.sum().item(), X)
+    trace.save(tmp_path / "run.tlspec")
+    loaded = tl.load(tmp_path / "run.tlspec")
+    assert (loaded.capture_verified, loaded.capture_verification_reason) == (False, "unseen_source")
+    assert loaded.annotations["capture_advisories"][0]["kind"] == "scalar_escape"
