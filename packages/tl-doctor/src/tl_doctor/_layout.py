@@ -17,7 +17,7 @@ TITLE = "TorchLens doctor"
 MARKS = {"ok": "ok", "info": "info", "warning": "warn", "error": "ERROR"}
 MARK_WIDTH = 7
 STATUS_WIDTH = 14
-LABEL_MAX = 26
+LABEL_MAX = 19
 WIDTH_MIN = 60
 WIDTH_MAX = 120
 """A sentence over more columns is hard to follow."""

@@ -74,7 +74,7 @@ def _entry(model: object, inputs: object) -> Mapping[str, object]:
 
 def _check(model: object, inputs: object) -> None:
     """Raise what `tl.trace` would raise before it runs the model."""
-    target = target_of(model)
+    target = target_of(_bare(model))
     named = cast("list[tuple[str, torch.Tensor]]", [*target.model.named_parameters(), *target.model.named_buffers()])
     if inputs is not None:
         named += bind(target, *arguments(inputs, None)).tensors()
@@ -82,6 +82,18 @@ def _check(model: object, inputs: object) -> None:
     check_distributed(target.model, {"inputs": inputs})
     check_distributed_kinds(target.model, kinds, {"inputs": inputs})
     check_tensors(named)
+
+
+def _bare(model: object) -> object:
+    """What a wrapper of torch stands for; `target_of` would use up the one note about compiled models."""
+    while isinstance(model, nn.Module):
+        if (source := source_of(model)) is not None:
+            model = source
+        elif isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
+            model = cast("nn.Module", model.module)
+        else:
+            break
+    return model
 
 
 def _subject(key: str, sites: list[str]) -> Mapping[str, object]:
@@ -94,6 +106,11 @@ def _subject(key: str, sites: list[str]) -> Mapping[str, object]:
         "details": f"{shown}{more}: {subject.details}" if sites else subject.details,
         "suggestion": subject.suggestion,
     }  # fmt: skip
+
+
+def _traced_address(site: str) -> str:
+    """An address as a trace has it: without the step from a compiled module to its source."""
+    return site.replace("._orig_mod", "").replace("_orig_mod.", "").replace("_orig_mod", "the model")
 
 
 def _package_names(kind: type) -> set[str]:
@@ -120,7 +137,7 @@ class Look:
     def sites(self, key: str) -> list[str]:
         """Where the model has a subject."""
         found = self.findings[key] if key in _FINDINGS else FINDERS[key](self)
-        return [site.replace("_orig_mod.", "") for site in found]  # a trace has no such step in its addresses
+        return list(dict.fromkeys(_traced_address(site) for site in found))
 
     def of_packages(self, *packages: str) -> Iterator[str]:
         """Modules whose class, or a class that it is made from, comes from one of these packages."""

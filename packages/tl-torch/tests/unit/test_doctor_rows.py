@@ -91,6 +91,14 @@ def test_a_compiled_model_is_found_under_the_addresses_of_its_source() -> None:
     assert str(everything["lazy_modules"]["details"]).startswith("0.0.weight, 0.0.bias: ")
 
 
+def test_a_compiled_model_is_judged_as_its_source_without_a_warning() -> None:
+    model = pretend(nn.Linear(4, 4), "transformers")
+    everything = report(nn.DataParallel(torch.compile(model)), X)
+    assert everything["capture_entry"]["details"] == "takes the model and its inputs"
+    row = report(torch.compile(model), X)["hf_transformers"]
+    assert str(row["details"]).startswith("the model: ")
+
+
 def test_wrappers_of_torch() -> None:
     assert found(nn.DataParallel(nn.Linear(4, 4))) == ["data_parallel"]
     assert found(torch.fx.symbolic_trace(nn.Linear(4, 4))) == ["fx_graph_module"]
@@ -213,7 +221,10 @@ SHARDED = """
 import torch, torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
+try:
+    from torch.distributed.fsdp import fully_shard
+except ImportError:  # torch before 2.6
+    from torch.distributed._composable.fsdp import fully_shard
 from torch.distributed.tensor import distribute_module
 from tl_torch._doctor import rows
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
