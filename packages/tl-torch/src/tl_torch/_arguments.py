@@ -202,7 +202,7 @@ class ArgumentReader:
             return ledger.add(tensor, memory.owner, memory)
         if is_dead_transform_wrapper(tensor):
             return self._transformed(tensor)
-        frame = caller(1)
+        frame = caller(1) if self._calls.running else None
         address = find_constant(tensor, frame, self._frames.entry, sources.classes, sources.functions)
         record = self.source("constant", address or "", tensor, None)
         if address is None:

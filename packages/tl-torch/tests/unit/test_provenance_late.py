@@ -208,3 +208,32 @@ def test_compiled_model_is_noted_once_a_process() -> None:
     assert [op.func_name for op in trace.ops] == ["input", "linear", "output"]
     tl.trace(compiled, X)  # warnings are errors here
     tl.trace(nn.Sequential(compiled), X)
+
+
+# ---------------------------------------------------------------- constants that are only returned
+
+TABLE = torch.ones(2, 2)
+
+
+def test_global_that_the_model_returns_is_a_constant() -> None:
+    class Returns(nn.Module):
+        def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+            return x + 1, TABLE
+
+    trace = tl.trace(Returns(), X)
+    assert trace.capture_verified
+    assert [op.address for op in trace.ops if op.kind == "constant"] == ["global:TABLE"]
+
+
+def test_what_the_caller_of_trace_holds_is_no_constant_of_the_model() -> None:
+    made = []
+
+    class Returns(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            with torch._C.DisableTorchFunction():
+                return x * 2
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "HELD", made)  # the globals of the caller lead nowhere
+        trace = tl.trace(Returns(), X)
+    assert (trace.capture_verified, trace.capture_verification_reason) == (False, "unseen_source")
