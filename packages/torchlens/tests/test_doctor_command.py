@@ -68,7 +68,7 @@ def test_a_model_that_is_refused_has_status_1(
     assert run(["doctor", "--model", "my_meta_model:model"]) == 1
     first, _, second, *_ = capsys.readouterr().out.splitlines()
     assert first == "TorchLens doctor: 1 error"
-    assert second.startswith("ERROR  tl.trace(model)  scope")
+    assert second.split()[:4] == ["ERROR", "tl.trace(model)", "scope", "refuses:"]
 
 
 @pytest.mark.parametrize("name", ["torch.nn:Lineer", "no_such_module:model", "torch.nn", ":x", "torch.nn:Linear"])

@@ -40,6 +40,7 @@ def rows(model: object = None, inputs: object = None) -> Rows:
         Mappings with the fields of a row of `tl_doctor`. The model is not run.
     """
     yield _threads()
+    yield _capabilities()
     if model is None or _package_names(type(model)) & _OTHER_FRAMEWORKS:
         return
     yield _entry(model, inputs)
@@ -55,6 +56,17 @@ def _threads() -> Mapping[str, object]:
         "key": "single_thread_design", "label": "Threads", "status": "scope", "severity": "ok", "detected": False,
         "details": "a trace sees the thread that started it; what other threads compute meanwhile is not in the graph",
         "suggestion": "call the model in the thread that traces",
+    }  # fmt: skip
+
+
+def _capabilities() -> Mapping[str, object]:
+    whole = "set_stance" in vars(torch.compiler)
+    lacks = "compiled functions inside a model run compiled and are not seen; torch 2.6 can run them as their source"
+    return {
+        "key": "torch_capabilities", "label": "Abilities of torch", "status": "pass",
+        "severity": "ok" if whole else "info", "detected": True,
+        "details": "has all that tracing makes use of" if whole else lacks,
+        "suggestion": "" if whole else "pip install --upgrade torch",
     }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 X = torch.ones(2, 4)
+WITHOUT_A_MODEL = ["single_thread_design", "torch_capabilities"]
 FIELDS = ["key", "label", "status", "severity", "detected", "details", "suggestion"]
 
 
@@ -51,7 +52,7 @@ def test_an_ordinary_model_has_none_of_the_subjects_and_is_taken() -> None:
     assert found(model, X) == []
     assert everything["capture_entry"]["status"] == "pass"
     assert {row["severity"] for row in everything.values()} == {"ok"}
-    assert set(everything) == {*SUBJECTS, "capture_entry", "single_thread_design"}
+    assert set(everything) == {*SUBJECTS, "capture_entry", *WITHOUT_A_MODEL}
 
 
 def test_every_row_has_the_fields_of_a_row_and_every_subject_a_finder() -> None:
@@ -62,12 +63,21 @@ def test_every_row_has_the_fields_of_a_row_and_every_subject_a_finder() -> None:
 
 
 def test_without_a_model_only_what_holds_for_all() -> None:
-    assert list(report()) == ["single_thread_design"]
+    assert list(report()) == WITHOUT_A_MODEL
     assert report()["single_thread_design"]["status"] == "scope"
 
 
+def test_an_older_torch_lacks_an_ability(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.compiler, "set_stance", None, raising=False)
+    assert report()["torch_capabilities"]["severity"] == "ok"
+    monkeypatch.delattr(torch.compiler, "set_stance")
+    row = report()["torch_capabilities"]
+    assert (row["severity"], row["suggestion"]) == ("info", "pip install --upgrade torch")
+    assert "torch 2.6" in str(row["details"])
+
+
 def test_a_model_of_another_framework_is_left_to_its_own_rows() -> None:
-    assert list(report(type("Net", (), {"__module__": "equinox.nn"})())) == ["single_thread_design"]
+    assert list(report(type("Net", (), {"__module__": "equinox.nn"})())) == WITHOUT_A_MODEL
 
 
 def test_tied_parameters_are_named_together() -> None:
@@ -230,7 +240,7 @@ from tl_torch._doctor import rows
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
 mesh = init_device_mesh("cpu", (1,))
 def severities(model):
-    return {row["key"]: row["severity"] for row in rows(model) if row["detected"]}
+    return {row["key"]: row["severity"] for row in rows(model) if row["detected"] and row["key"] != "torch_capabilities"}
 holder = nn.Linear(4, 4)
 holder.mesh = mesh
 assert severities(holder) == {"capture_entry": "ok", "device_mesh": "info"}, severities(holder)
