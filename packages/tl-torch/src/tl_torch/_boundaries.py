@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import FrameType
 
+    from tl_core import ModuleRecord
     from tl_torch._capture import Recorder
 
 _FUNCTORCH = os.path.join(os.path.dirname(torch.__file__), "_functorch") + os.sep
@@ -115,20 +116,32 @@ class Boundaries:
         name = str(getattr(function, "name", "script"))
         self.scripts.append(name)
         with torch_function_disabled():
-            before = [(tensor, version_of(tensor)) for _, tensor in tensors_in([args, kwargs])]
+            held = self._scripted_module()
+            state = () if held is None else tuple(recorder.sources.module_of(held).buffers())
+            recorded = recorder.builder.records.calls
+            count = len(recorded)
+            before = [(tensor, version_of(tensor)) for _, tensor in tensors_in([args, kwargs, state])]
             result = recorder.boundary(
                 function, SCRIPT, args, kwargs,
                 lambda: recorder.run_as(function, lambda: original(function, *args, **kwargs)),
             )  # fmt: skip
+            if held is not None and len(recorded) > count:
+                recorded[count].params = tuple(held.params)
             written = [tensor for tensor, version in before if version_of(tensor) != version]
             if written:
                 self.writers.append(name)
                 recorder.note_gap(
                     "scripted_function_not_captured",
-                    f"The TorchScript function {name!r} wrote into its argument of shape {tuple(written[0].shape)}; "
+                    f"The TorchScript function {name!r} wrote into a tensor of shape {tuple(written[0].shape)}; "
                     "what it did on the way is not in the graph.",
                 )
         return result
+
+    def _scripted_module(self) -> ModuleRecord | None:
+        """The TorchScript module that is running, if one is."""
+        running = self._recorder.calls.running
+        record = running[-1].module if running else None
+        return record if record is not None and record.address in self._recorder.sources.scripted else None
 
     def transform_call(self, kind: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run a `torch.func` transform as one op."""

@@ -82,7 +82,7 @@ class Sources:
             self._alive.append(module)
             record = self.modules[key] = self._builder.module_record(address, kind.__name__, module.training)
             if isinstance(module, torch.jit.ScriptModule):
-                self.scripted.append(address)
+                self._scripted(module, address, record)
                 return record
             self.classes.add(kind)
             if kind in ATTENTION:
@@ -117,6 +117,19 @@ class Sources:
             return self.module(module, f"<{type(module).__name__}>", frozenset())
         finally:
             self._unattached = False
+
+    def _scripted(self, module: nn.Module, address: str, record: ModuleRecord) -> None:
+        """Register what a TorchScript module holds, the modules inside it included; they do not run as Python."""
+        self.scripted.append(address)
+        prefix = f"{address}." if address else ""
+        for name, param in module.named_parameters():
+            self._param(param, prefix + name, record, True)
+        for name, buffer in module.named_buffers():
+            self._buffer(buffer, prefix + name, record, True)
+
+    def module_of(self, record: ModuleRecord) -> nn.Module:
+        """The module that a record stands for."""
+        return self._alive[record.index]
 
     def _param(self, param: torch.Tensor, address: str, owner: ModuleRecord, first: bool) -> None:
         known = self.params.get(id(param))

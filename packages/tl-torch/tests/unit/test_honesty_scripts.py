@@ -105,6 +105,21 @@ def test_scripted_submodule_is_one_op_inside_its_module() -> None:
     assert trace.capture_verified
 
 
+@pytest.mark.filterwarnings("ignore::tl_torch.TorchLensWarning")
+def test_scripted_submodule_shows_its_parameters_and_its_hidden_writes() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scripted = torch.jit.script(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)))
+    model = nn.Sequential(nn.ReLU(), scripted)
+    trace = tl.trace(model.eval(), X)
+    names = ("1.0.weight", "1.0.bias", "1.1.weight", "1.1.bias")
+    assert tuple(param.address for param in trace.params) == names
+    assert trace.ops[2].params == names
+    assert trace.capture_verified
+    trace = tl.trace(model.train(), X)
+    assert trace.capture_verification_reason == "scripted_function_not_captured"  # running statistics
+
+
 @pytest.mark.parametrize("owner", [torch._C.ScriptFunction, torch._C.ScriptMethod])
 def test_callers_of_scripts_are_restored_by_identity(owner: type) -> None:
     before = vars(owner)["__call__"]
