@@ -17,7 +17,7 @@ from tl_torch._composite import Opener
 from tl_torch._frames import FrameWalker, asked_by_torch, caller
 from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, info_of
 from tl_torch._ledger import NO_STORAGE, Entry, Ledger, Memory
-from tl_torch._module_calls import ModuleCalls, method_codes
+from tl_torch._module_calls import ModuleCalls, Unchanged, method_codes
 from tl_torch._snapshot import Keeper, ReferencePayload
 from tl_torch._sources import Sources
 from tl_torch._structure import PLAIN_TYPES, tensors_in
@@ -262,8 +262,27 @@ class Recorder(TorchFunctionMode):
                 # recursion until the stack overflows. An attached payload holds each of them a second time.
                 if record.requires_grad and self._keeper.attached:
                     record.grad_fn = node_name(output)
-            self._known[id(output)] = Entry(weakref.ref(output), record, version_of(output), memory)
+            entry = Entry(weakref.ref(output), record, version_of(output), memory)
+            before = self._known.get(id(output))
+            if before is not None and not call.inplace and before.reference() is output:
+                self.calls.unchanged.append((id(output), entry, before))
+            self._known[id(output)] = entry
         return self.builder.ops[made_before]
+
+    def leave_unchanged(self, unchanged: list[Unchanged], result: Any) -> list[Unchanged]:
+        """Give tensors their former producers where a module call that passed them through does not return them.
+
+        `h.to(h.dtype)` inside a norm gives back `h` itself. The norm goes on with that op's output, but whoever called
+        the norm still holds the `h` of before.
+
+        Returns:
+            Those that the call returns: for them the caller decides.
+        """
+        returned = {id(tensor) for _, tensor in tensors_in(result)}
+        for key, entry, before in reversed(unchanged):
+            if key not in returned and self._known.get(key) is entry:
+                self._known[key] = before
+        return [one for one in unchanged if one[0] in returned]
 
     def _memory(self, output: torch.Tensor) -> Memory | None:
         try:

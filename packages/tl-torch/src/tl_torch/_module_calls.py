@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from tl_core import ModuleCallRecord, ModuleRecord
     from tl_torch._capture import Recorder
+    from tl_torch._ledger import Entry
 
 _LOCALS_ARE_LIVE = sys.version_info >= (3, 13)
 
@@ -68,11 +69,15 @@ def _codes(function: Any) -> list[CodeType]:
     return codes
 
 
+Unchanged = tuple[int, "Entry", "Entry"]
+"""A tensor that a function gave back as it was: its identity, its entry since then, and its entry before."""
+
+
 @final
 class ModuleCalls:
     """Follows the module calls of one run."""
 
-    __slots__ = ("_forwards", "_recorder", "_types", "direct", "running")
+    __slots__ = ("_forwards", "_recorder", "_types", "direct", "running", "unchanged")
 
     def __init__(self, recorder: Recorder, forwards: dict[type, frozenset[int]]) -> None:
         self._recorder = recorder
@@ -81,6 +86,8 @@ class ModuleCalls:
         """Calls that are under way, outermost first."""
         self.direct: list[tuple[FrameType, ModuleCallRecord]] = []
         self._types: list[type] = []
+        self.unchanged: list[Unchanged] = []
+        """Tensors that a function gave back as they were, inside the innermost call."""
 
     def module_call(
         self, original: Callable[..., Any], module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -114,14 +121,18 @@ class ModuleCalls:
         recorder = self._recorder
         call.inputs = recorder.ops_in(given)
         outer, self.direct = self.direct, []
+        outside, self.unchanged = self.unchanged, []
         self.running.append(call)
         self._types.append(kind)
         try:
             result = function(*args, **kwargs)
             call.outputs = recorder.returned(result, call)
+            if self.unchanged:
+                outside.extend(recorder.leave_unchanged(self.unchanged, result))
         finally:
             self._leave_direct()
             self.direct = outer
+            self.unchanged = outside
             self.running.pop()
             self._types.pop()
             recorder.builder.exit(call)

@@ -201,8 +201,9 @@ class _Run:
                 output = replaced(result, lambda tensor: recorder.output(next(paths, ""), tensor))
         finally:
             remove()
-        recorder.check_state(self._inputs)
-        recorder.mark_references()
+        with torch_function_disabled():
+            recorder.check_state(self._inputs)
+            recorder.mark_references()
         recorder.check_buffers()
         self._diagnostics.settle()
         return self._finish(start, "complete", output)

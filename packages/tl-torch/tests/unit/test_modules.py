@@ -292,3 +292,47 @@ def test_lazy_module_that_was_never_called() -> None:
     assert linear.params == ("0.weight", "0.bias")
     assert linear.shape == (2, 3)
     assert trace.params["0.weight"].shape == (3, 4)
+
+
+class PassesThrough(nn.Module):
+    """As a root-mean-square norm does: the cast changes nothing and gives back the tensor itself."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.to(torch.float32)
+        return x * 3
+
+
+class Returns(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.contiguous()
+
+
+def test_a_cast_inside_a_module_that_changes_nothing_is_no_producer_outside_it() -> None:
+    class Residual(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = nn.Sequential(PassesThrough())
+
+        def forward(self, x: Tensor) -> Tensor:
+            h = torch.relu(x)
+            return h + self.norm(h)
+
+    trace = tl.trace(Residual(), X)
+    parents = edges(trace)
+    assert parents["to.1"] == ["relu.1"]
+    assert parents["mul.1"] == ["to.1"], "inside, the cast is what the code goes on with"
+    assert parents["add.1"] == ["relu.1", "mul.1"], "outside, h is what relu made"
+
+
+def test_a_module_that_returns_its_input_unchanged_is_its_producer() -> None:
+    class Chain(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.part = nn.Sequential(Returns(), Returns())
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.part(torch.relu(x)) + 0
+
+    parents = edges(tl.trace(Chain(), X))
+    assert parents["contiguous.2"] == ["contiguous.1"]
+    assert parents["add.1"] == ["contiguous.2"]
