@@ -84,7 +84,7 @@ class ArgumentReader:
         for key, value in kwargs.items():
             before = len(self.parents), len(self.aliases)
             named[key] = value if type(value) in PLAIN_TYPES else self.argument(value)
-            if key == "out":
+            if key == "out" or (info.overwrites and not args and len(named) == 1):
                 del self.parents[before[0] :], self.aliases[before[1] :]
         return tuple(positional), named
 

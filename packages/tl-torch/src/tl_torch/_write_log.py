@@ -54,7 +54,7 @@ class WriteLog:
         if rule == "none":
             written = [output] if self._wrote(output, info, args, kwargs) else []
         elif rule == "first":
-            first = args[0] if args else None
+            first = args[0] if args else next(iter((kwargs or {}).values()), None)  # as `torch.nn.init` hands it over
             written = [first] if isinstance(first, torch.Tensor) else [tensor for _, tensor in tensors_in(first)]
         elif info.undeclared is not None:
             written = [tensor for tensor in info.undeclared(args, kwargs or {}) if tensor is not None]

@@ -326,3 +326,17 @@ def test_resize_and_swapped_layouts_keep_their_values() -> None:
     assert named(trace)["mul.1"].out.shape == (3, 4)
     assert named(trace)["t_.1"].out.shape == (4, 3)
     assert edges(trace)["add.1"] == ["squeeze_.1"]
+
+
+def test_initialisers_write_the_tensor_that_they_are_given_by_name() -> None:
+    def forward(x: Tensor) -> Tensor:
+        a = x * 2
+        whole = a.view(-1)
+        torch.nn.init.constant_(a, 3.0)
+        return whole + 0
+
+    trace = run(forward, X)
+    parents = edges(trace)
+    assert parents["add.1"] == ["constant_.1"]
+    assert parents["constant_.1"] == [], "what was there before has no part in it"
+    assert trace.capture_verified
