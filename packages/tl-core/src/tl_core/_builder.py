@@ -39,7 +39,12 @@ class TraceBuilder:
         self._passes: dict[int, int] = {}
 
     def param(
-        self, address: str, shape: tuple[int, ...], dtype: str, device: str, requires_grad: bool,
+        self,
+        address: str,
+        shape: tuple[int, ...],
+        dtype: str,
+        device: str,
+        requires_grad: bool,
         reference: Callable[[], object] | None,
     ) -> ParamRecord:
         """Register a parameter of the model."""
@@ -64,9 +69,16 @@ class TraceBuilder:
         modules.append(record)
         return record
 
-    def source(
-        self, kind: OpKind, address: str, shape: tuple[int, ...], dtype: object, device: object, requires_grad: bool,
-        payload: object = None, parents: tuple[int, ...] = (),
+    def source(  # noqa: PLR0913 - one fact an argument; a record in between would cost a microsecond an op
+        self,
+        kind: OpKind,
+        address: str,
+        shape: tuple[int, ...],
+        dtype: object,
+        device: object,
+        requires_grad: bool,
+        payload: object = None,
+        parents: tuple[int, ...] = (),
     ) -> OpRecord:
         """Append an input, buffer, constant or output of the model."""
         ops = self.ops
@@ -91,9 +103,17 @@ class TraceBuilder:
         call.stop_op = len(self.ops)
         self.module = call.parent
 
-    def call(
-        self, name: str, kernel: str, func: Callable[..., object] | None, args: Sequence[object],
-        kwargs: Mapping[str, object] | None, params: tuple[int, ...], frames: Frames, duration_ns: int, inplace: bool,
+    def call(  # noqa: PLR0913 - one fact an argument; a record in between would cost a microsecond an op
+        self,
+        name: str,
+        kernel: str,
+        func: Callable[..., object] | None,
+        args: Sequence[object],
+        kwargs: Mapping[str, object] | None,
+        params: tuple[int, ...],
+        frames: Frames,
+        duration_ns: int,
+        inplace: bool,
     ) -> CallRecord:
         """Append one function call; its outputs follow through `output`."""
         calls = self._calls
@@ -103,14 +123,33 @@ class TraceBuilder:
         calls.append(record)
         return record
 
-    def output(
-        self, call: CallRecord, position: int, parents: tuple[int, ...], shape: tuple[int, ...], dtype: object,
-        device: object, requires_grad: bool, grad_fn: str | None, payload: object,
+    def output(  # noqa: PLR0913 - one fact an argument; a record in between would cost a microsecond an op
+        self,
+        call: CallRecord,
+        position: int,
+        parents: tuple[int, ...],
+        shape: tuple[int, ...],
+        dtype: object,
+        device: object,
+        requires_grad: bool,
+        grad_fn: str | None,
+        payload: object,
     ) -> OpRecord:
         """Append one output tensor of `call`."""
         ops = self.ops
         record = OpRecord(
-            len(ops), "op", call, position, parents, shape, dtype, device, requires_grad, grad_fn, payload, "",
+            len(ops),
+            "op",
+            call,
+            position,
+            parents,
+            shape,
+            dtype,
+            device,
+            requires_grad,
+            grad_fn,
+            payload,
+            "",
             call.module,
         )
         ops.append(record)

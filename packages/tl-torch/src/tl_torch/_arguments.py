@@ -90,7 +90,7 @@ class ArgumentReader:
 
     def argument(self, value: Any) -> object:
         """What stands in the record for one argument."""
-        kind: type[object] = type(value)
+        kind = type(value)  # pyright: ignore[reportUnknownVariableType] - a cast is a call, and this is the hot path
         if kind is _TENSOR:
             return self.read(value)
         if kind is _PARAMETER:

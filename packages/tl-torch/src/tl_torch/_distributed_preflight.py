@@ -157,7 +157,7 @@ class _Scan:
             return
         self._entered.add(id(value))
         self._visited += 1
-        kind: Any = type(value)
+        kind = cast("type[object]", type(value))
         found = _class_kind(kind)
         if found is not None:
             self._note(found[0], site, found[1], value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
 
@@ -110,7 +110,7 @@ def _written_part(info: FunctionInfo, tensor: torch.Tensor, args: Sequence[Any])
     """The part of a tensor that a call wrote: all of it, but for an assignment through a basic index."""
     if info.name != "setitem" or tensor is not args[0]:
         return tensor
-    index: tuple[Any, ...] = args[1] if isinstance(args[1], tuple) else (args[1],)
+    index = cast("tuple[Any, ...]", args[1] if isinstance(args[1], tuple) else (args[1],))
     if not all(type(step) in (int, slice, type(None), type(Ellipsis)) for step in index):
         return tensor
     return tensor.detach()[index]
