@@ -244,6 +244,15 @@ class ArgumentReader:
             record.payload = self._keeper.keep(tensor, memory)
         return record
 
+    def check_state(self, inputs: Iterable[tuple[str, torch.Tensor]]) -> None:
+        """Look for writes that nobody read after: into inputs, buffers and the other tensors that the model holds."""
+        for _, tensor in inputs:
+            self.check(tensor)
+        for held in self._sources.held.values():
+            tensor = held.reference()
+            if tensor is not None:
+                self.check(tensor)
+
     def check(self, tensor: torch.Tensor) -> None:
         """Look once more at a tensor that the run has met: was it written by something unseen?"""
         entry = self._ledger.find(tensor)

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from tl_core import CallRecord, CaptureError, ModuleCallRecord, OpRecord, SavePolicy, TraceBuilder
+from tl_core import CallRecord, ModuleCallRecord, OpRecord, SavePolicy, TraceBuilder
 from tl_torch._arguments import AliasedArgument, ArgumentReader
 from tl_torch._boundaries import Boundaries
 from tl_torch._composite import Opener
@@ -18,7 +18,6 @@ from tl_torch._frames import FrameWalker, asked_by_torch, caller
 from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, info_of
 from tl_torch._ledger import NO_STORAGE, Entry, Ledger, Memory
 from tl_torch._module_calls import ModuleCalls, Unchanged, method_codes
-from tl_torch._snapshot import Keeper, ReferencePayload
 from tl_torch._sources import Sources
 from tl_torch._structure import PLAIN_TYPES, tensors_in
 from tl_torch._torch_private import (
@@ -36,10 +35,10 @@ from tl_torch._torch_private import (
     version_of,
 )
 from tl_torch._write_log import Versions, WriteLog
-from tl_torch._writes import Region, last_writers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from tl_torch._snapshot import Keeper
+    from collections.abc import Callable, Sequence
     from types import CodeType
 
     from tl_torch._census import Census
@@ -67,10 +66,10 @@ class Recorder(TorchFunctionMode):
         methods, forwards = method_codes(self.sources.classes)
         self.calls = ModuleCalls(self, forwards)
         self.frames = FrameWalker(entry, ModuleCalls.module_call.__code__, methods)
-        self._reader = ArgumentReader(
+        self.reader = ArgumentReader(
             builder, self.ledger, self.sources, policy, keeper, self.frames, self.calls
         )  # fmt: skip
-        self._writes = WriteLog(self.ledger, self.sources)
+        self.writes = WriteLog(self.ledger, self.sources)
         self._policy = policy
         self._save_all = policy.mode == "all"
         self._save_some = policy.mode == "some"
@@ -172,20 +171,9 @@ class Recorder(TorchFunctionMode):
 
     def note_gap(self, reason: str, message: str) -> None:
         """Note something that happened unseen where the user stands."""
-        self.builder.gap(reason, message, -1, self._reader.here())
+        self.builder.gap(reason, message, -1, self.reader.here())
 
     # ---------------------------------------------------------------- the end
-
-    def mark_references(self) -> None:
-        """Tell the payloads that are the model's own tensors which of them were written later in the run."""
-        for record in self.builder.ops:
-            payload = record.payload
-            if type(payload) is ReferencePayload:
-                memory = self.ledger.memory_of(payload.value)
-                if memory is not None and memory.writes is not None:
-                    writes, _ = last_writers(Region(payload.value), memory.writes, record.index)
-                    if writes:
-                        payload.mark_written()
 
     def close(self) -> None:
         """Let go of everything that the run has met."""
@@ -195,18 +183,18 @@ class Recorder(TorchFunctionMode):
         self._runner = None
         self._visible = _visibly
         self._census = None
-        del self._reader
+        del self.reader
 
     # ---------------------------------------------------------------- calls
 
     def _call(
         self, func: Callable[..., Any], info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
     ) -> Any:
-        reader = self._reader
+        reader = self.reader
         template, named = reader.template(info, args, kwargs)
         # Taken along now: a function that calls back into torch has arguments of its own.
         parents, params, aliases = reader.parents, reader.params, reader.aliases
-        log = self._writes
+        log = self.writes
         versions = log.versions(args, kwargs) if info.write_rule == "moved" else None
 
         runner = self._runner
@@ -250,7 +238,7 @@ class Recorder(TorchFunctionMode):
         made_before = len(self.builder.ops)
         for position, output in enumerate(outputs):
             memory = self._memory(output)
-            made = tuple(self._reader.parents_of(output, memory, info, own, aliases)) if aliases else own
+            made = tuple(self.reader.parents_of(output, memory, info, own, aliases)) if aliases else own
             record = self.builder.output(
                 call, position, made, tuple(output.shape), output.dtype, output.device, output.requires_grad, None, None
             )
@@ -301,14 +289,14 @@ class Recorder(TorchFunctionMode):
     def input(self, address: str, tensor: torch.Tensor) -> OpRecord:
         """Record an input of the model; a tensor that is given twice counts as the first."""
         known = self.ledger.find(tensor)
-        record = self._reader.source("input", address, tensor, None if known is None else known.memory)
+        record = self.reader.source("input", address, tensor, None if known is None else known.memory)
         if known is not None:
             self._known[id(tensor)] = known
         return record
 
     def output(self, address: str, tensor: torch.Tensor) -> OpRecord:
         """Record an output of the model."""
-        reader = self._reader
+        reader = self.reader
         reader.begin()
         reader.read(tensor)
         memory = self._known[id(tensor)].memory
@@ -322,38 +310,12 @@ class Recorder(TorchFunctionMode):
             record.payload = self._keeper.keep(tensor, memory)
         return record
 
-    def check_state(self, inputs: Iterable[tuple[str, torch.Tensor]]) -> None:
-        """Look for writes that nobody read after: into inputs, buffers and the other tensors that the model holds."""
-        check = self._reader.check
-        for _, tensor in inputs:
-            check(tensor)
-        for held in self.sources.held.values():
-            tensor = held.reference()
-            if tensor is not None:
-                check(tensor)
-
-    def check_buffers(self) -> None:
-        """Refuse a run that gave a registered buffer other memory.
-
-        Raises:
-            CaptureError: code `buffer_data_assigned`.
-        """
-        redirected = self._writes.redirected
-        if redirected:
-            raise CaptureError(
-                f"The forward pass assigned to the data of the buffer {redirected[0]!r}; what other holders of the "
-                "buffer see from then on is not defined.",
-                code="buffer_data_assigned",
-                remedy="write into the buffer with buffer.copy_(value), or assign a new tensor to the attribute",
-                buffers=tuple(redirected),
-            )
-
     # ---------------------------------------------------------------- reads of values
 
     def _read_value(
         self, func: Callable[..., Any], info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
     ) -> Any:
-        reader = self._reader
+        reader = self.reader
         reader.begin()
         for _, tensor in tensors_in(args):
             reader.read(tensor)
@@ -395,7 +357,7 @@ class Recorder(TorchFunctionMode):
 
     def ops_in(self, value: Any) -> tuple[int, ...]:
         """Indices of the known ops among the tensors inside `value`."""
-        makers = self._reader.makers
+        makers = self.reader.makers
         if type(value) is _TENSOR:
             return makers(value)
         return tuple(dict.fromkeys(index for _, tensor in tensors_in(value) for index in makers(tensor)))

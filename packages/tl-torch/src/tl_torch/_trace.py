@@ -202,9 +202,9 @@ class _Run:
         finally:
             remove()
         with torch_function_disabled():
-            recorder.check_state(self._inputs)
-            recorder.mark_references()
-        recorder.check_buffers()
+            recorder.reader.check_state(self._inputs)
+            recorder.writes.mark_references(self._builder.ops)
+        recorder.writes.check_buffers()
         self._diagnostics.settle()
         return self._finish(start, "complete", output)
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
 
-from tl_core import CallRecord, OpRecord
+from tl_core import CallRecord, CaptureError, OpRecord
+from tl_torch._snapshot import ReferencePayload
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import version_of
-from tl_torch._writes import Region, Write
+from tl_torch._writes import Region, Write, last_writers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tl_torch._function_table import FunctionInfo
     from tl_torch._ledger import Ledger
@@ -95,6 +96,33 @@ class WriteLog:
             region = Region(_written_part(info, tensor, args))
             entry.memory.note(version_of(tensor))
             entry.memory.add_write(Write(record, region, record is not own))
+
+    def mark_references(self, ops: Iterable[OpRecord]) -> None:
+        """Tell the payloads that are the model's own tensors which of them were written later in the run."""
+        for record in ops:
+            payload = record.payload
+            if type(payload) is ReferencePayload:
+                memory = self._ledger.memory_of(payload.value)
+                if memory is not None and memory.writes is not None:
+                    writes, _ = last_writers(Region(payload.value), memory.writes, record.index)
+                    if writes:
+                        payload.mark_written()
+
+    def check_buffers(self) -> None:
+        """Refuse a run that gave a registered buffer other memory.
+
+        Raises:
+            CaptureError: code `buffer_data_assigned`.
+        """
+        redirected = self.redirected
+        if redirected:
+            raise CaptureError(
+                f"The forward pass assigned to the data of the buffer {redirected[0]!r}; what other holders of the "
+                "buffer see from then on is not defined.",
+                code="buffer_data_assigned",
+                remedy="write into the buffer with buffer.copy_(value), or assign a new tensor to the attribute",
+                buffers=tuple(redirected),
+            )
 
     def _rebound(self, info: FunctionInfo, tensor: torch.Tensor) -> None:
         entry = self._ledger.find(tensor)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy
 import pytest
 import torch
@@ -120,3 +122,20 @@ def test_operators_of_work_that_no_seam_shows_do_not_become_ops() -> None:
     assert [op.func_name for op in plain.ops] == ["input", "constant", "add", "output"]
     assert [op.label for op in witnessed.ops] == [op.label for op in plain.ops]
     assert witnessed.capture_verification_reason == "unseen_source"
+
+
+def test_unseen_work_in_a_module_of_torch_is_no_work_of_ours() -> None:
+    source = (
+        "def forward(self, x):\n"
+        "    y = x * 2\n"
+        "    with torch._C.DisableTorchFunction():\n"
+        "        torch.tanh(x)\n"
+        "    return y\n"
+    )
+    within = os.path.join(os.path.dirname(torch.__file__), "nn", "made_up.py")
+    namespace = {"torch": torch}
+    exec(compile(source, within, "exec"), namespace)
+    kind = type("MadeUp", (nn.Module,), {"forward": namespace["forward"]})
+    with pytest.warns(tl.TorchLensWarning, match=r"1 of 2 dispatches.*aten\.tanh"):
+        trace = tl.trace(kind(), X, capture=WITNESS)
+    assert trace.capture_verification_reason == "unaccounted_dispatch"
