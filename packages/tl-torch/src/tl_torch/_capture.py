@@ -37,11 +37,11 @@ from tl_torch._torch_private import (
 from tl_torch._write_log import Versions, WriteLog
 
 if TYPE_CHECKING:
-    from tl_torch._snapshot import Keeper
     from collections.abc import Callable, Sequence
     from types import CodeType
 
     from tl_torch._census import Census
+    from tl_torch._snapshot import Keeper
 
     Runner = Callable[[Callable[..., Any], Sequence[Any], dict[str, Any] | None], Any]
 

@@ -8,7 +8,7 @@ import numpy
 import pytest
 import torch
 import torch.utils.checkpoint
-from graphs import run
+from graphs import edges, run
 from torch import Tensor, nn
 
 import tl_torch as tl
@@ -57,6 +57,15 @@ def test_seen_work_is_verified_by_the_witness(name: str) -> None:
     assert trace.gaps == ()
     assert (trace.capture_verified, trace.capture_verification_reason) == (True, "dispatch_witness_verified")
     assert trace.has_aten_ops is False
+
+
+@pytest.mark.parametrize("name", FORWARDS)
+def test_witness_changes_no_op_and_no_edge(name: str) -> None:
+    graphs = []
+    for options in (None, WITNESS):
+        torch.manual_seed(3)
+        graphs.append(edges(run(FORWARDS[name], X, capture=options)))
+    assert graphs[0] == graphs[1]
 
 
 def hidden(x: Tensor) -> Tensor:
