@@ -34,7 +34,8 @@ MAX_DEPTH = 8
 _LEAVES = (str, bytes, int, float, complex, type(None), type, torch.dtype, torch.device)
 
 
-def _loaded() -> bool:
+def may_be_distributed() -> bool:
+    """Whether a package is loaded without which no such state exists."""
     return any(name in sys.modules for name in _PACKAGES)
 
 
@@ -48,7 +49,7 @@ def check_distributed(model: nn.Module, inputs: Mapping[str, object]) -> None:
     Raises:
         DistributedCaptureUnsupportedError: `fields["findings"]` lists each place (`distributed_state_unsupported`).
     """
-    if _loaded() and _group_running():
+    if may_be_distributed() and _group_running():
         _refuse(_Scan().run(model, inputs))
 
 
@@ -63,7 +64,7 @@ def check_distributed_kinds(model: nn.Module, kinds: Iterable[type], inputs: Map
     Raises:
         DistributedCaptureUnsupportedError: `fields["findings"]` lists each place (`distributed_state_unsupported`).
     """
-    if _loaded() and any(_class_kind(kind) for kind in kinds):
+    if may_be_distributed() and any(_class_kind(kind) for kind in kinds):
         _refuse(_Scan().run(model, inputs))
 
 
@@ -100,7 +101,7 @@ def distributed_findings(model: nn.Module, inputs: object = None) -> tuple[Findi
         Rows with `kind` (`dtensor`, `tensor_parallel`, `pipeline_parallel`, `scan_incomplete`, `device_mesh`),
         `site` and `detail`.
     """
-    return tuple(_Scan().run(model, {"inputs": inputs})) if _loaded() else ()
+    return tuple(_Scan().run(model, {"inputs": inputs})) if may_be_distributed() else ()
 
 
 @functools.cache

@@ -25,7 +25,7 @@ from tl_core import (
 from tl_torch._capture import Recorder
 from tl_torch._compiled import eagerly
 from tl_torch._diagnostics import Diagnostics
-from tl_torch._distributed_preflight import check_distributed, check_distributed_kinds
+from tl_torch._distributed_preflight import check_distributed, check_distributed_kinds, may_be_distributed
 from tl_torch._honesty import warn_of_kinds
 from tl_torch._preflight import (
     Given,
@@ -161,13 +161,16 @@ class _Run:
         self._options = options
         self._name = name
         self._builder = TraceBuilder()
-        check_distributed(target.model, given.named())
+        spread = may_be_distributed()
+        if spread:
+            check_distributed(target.model, given.named())
         self._recorder = Recorder(self._builder, target.model, policy, keeper, _run.__code__)
         sources = self._recorder.sources
         self._inputs = list(given.tensors())
         tensors = [*self._inputs, *sources.state()]
-        kinds = {*sources.classes, *(type(tensor) for _, tensor in tensors)}
-        check_distributed_kinds(target.model, kinds, given.named())
+        if spread:
+            kinds = {*sources.classes, *(type(tensor) for _, tensor in tensors)}
+            check_distributed_kinds(target.model, kinds, given.named())
         check_tensors(tensors)
         warn_of_kinds(sources.classes)
         self._diagnostics = Diagnostics(self._recorder, options)
