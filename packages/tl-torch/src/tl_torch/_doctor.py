@@ -268,7 +268,7 @@ def _fused(look: Look) -> Iterator[str]:
 
 @_finds("device_context_factory")
 def _default_device(_look: Look) -> Iterator[str]:
-    device = torch.get_default_device()
+    device = torch.empty(0).device
     if device.type != "cpu":
         yield str(device)
 

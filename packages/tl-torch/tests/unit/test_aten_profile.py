@@ -36,9 +36,9 @@ def test_linear_of_a_batch_of_sequences_owns_its_four_dispatches() -> None:
     model = nn.Linear(4, 3)
     trace = tl.trace(model, torch.ones(2, 5, 4), capture=ROWS)
     op = trace["linear_1_1:1"]
-    assert names(op.aten_ops) == [
-        "aten::view.default", "aten::t.default", "aten::addmm.default", "aten::_unsafe_view.default",
-    ]  # fmt: skip
+    *first, last = names(op.aten_ops)
+    assert first == ["aten::view.default", "aten::t.default", "aten::addmm.default"]
+    assert last in {"aten::_unsafe_view.default", "aten::view.default"}  # the latter before torch 2.5
     assert {row.owner_func_call_id for row in op.aten_ops} == {op.func_call_id}
     assert [row.decomposition_slot for row in op.aten_ops] == list(range(len(op.aten_ops)))
     assert trace.aten_ops == op.aten_ops

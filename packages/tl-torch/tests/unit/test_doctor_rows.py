@@ -51,7 +51,8 @@ def test_an_ordinary_model_has_none_of_the_subjects_and_is_taken() -> None:
     everything = report(model, X)
     assert found(model, X) == []
     assert everything["capture_entry"]["status"] == "pass"
-    assert {row["severity"] for row in everything.values()} == {"ok"}
+    # What this torch cannot do is another matter than what the model is.
+    assert {row["severity"] for key, row in everything.items() if key != "torch_capabilities"} == {"ok"}
     assert set(everything) == {*SUBJECTS, "capture_entry", *WITHOUT_A_MODEL}
 
 
@@ -235,7 +236,10 @@ try:
     from torch.distributed.fsdp import fully_shard
 except ImportError:  # torch before 2.6
     from torch.distributed._composable.fsdp import fully_shard
-from torch.distributed.tensor import distribute_module
+try:
+    from torch.distributed.tensor import distribute_module
+except ImportError:  # torch before 2.5
+    from torch.distributed._tensor import distribute_module
 from tl_torch._doctor import rows
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
 mesh = init_device_mesh("cpu", (1,))

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.skipif(not dist.is_available(), reason="this torch has no distributed package")
+newer = pytest.mark.skipif(
+    tuple(map(int, torch.__version__.split(".")[:2])) < (2, 6),
+    reason="the public names of DTensor, fully_shard and PipelineStage came with torch 2.5 and 2.6",
+)
 X = torch.ones(2, 4)
 
 
@@ -57,6 +61,7 @@ def refused(model: nn.Module, inputs: object = X) -> list[dict[str, object]]:
     return findings
 
 
+@newer
 def test_parameter_that_is_a_dtensor(mesh: object) -> None:
     from torch.distributed.tensor import Shard, distribute_tensor
 
@@ -70,6 +75,7 @@ def test_parameter_that_is_a_dtensor(mesh: object) -> None:
     assert model.runs == 0
 
 
+@newer
 def test_input_that_is_a_dtensor(mesh: object) -> None:
     from torch.distributed.tensor import Replicate, distribute_tensor
 
@@ -80,6 +86,7 @@ def test_input_that_is_a_dtensor(mesh: object) -> None:
     assert model.runs == 0
 
 
+@newer
 def test_tensor_parallel_styles(mesh: object) -> None:
     from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
 
@@ -98,6 +105,7 @@ def test_fsdp() -> None:
     assert findings[0]["detail"] == "FullyShardedDataParallel"
 
 
+@newer
 def test_fully_shard(mesh: object) -> None:
     from torch.distributed.fsdp import fully_shard
 
@@ -106,6 +114,7 @@ def test_fully_shard(mesh: object) -> None:
     assert "dtensor" in {finding["kind"] for finding in refused(model)}
 
 
+@newer
 def test_pipeline_stage() -> None:
     from torch.distributed.pipelining import PipelineStage
 
