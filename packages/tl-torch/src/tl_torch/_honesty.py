@@ -95,8 +95,10 @@ def _is_explained(read: ReadRecord) -> bool:
     if read.kind == "bool" and names[at].startswith(_JUMPS):
         return True
     following = [name for name in names[at + 1 :] if name != "CACHE"]
-    if read.kind == "bool" and following and following[0].startswith(_JUMPS):
-        return True
+    if read.kind == "bool":
+        used = [name for name in following[:2] if name != "COPY"]  # `a and b` keeps `a` beside the question, from 3.12 on
+        if used and used[0].startswith(_JUMPS):
+            return True
     while following and following[0].startswith(_SIMPLE):
         following.pop(0)
     return len(following) > 1 and following[0].startswith("POP_JUMP") and following[1] == "LOAD_ASSERTION_ERROR"
