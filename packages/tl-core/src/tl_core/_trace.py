@@ -10,6 +10,7 @@ from tl_core._aten import aten_rows
 from tl_core._autograd import TraceAutograd
 from tl_core._bundle_save import check_request, save
 from tl_core._conditional import Conditional, conditionals, portable
+from tl_core._errors import AmbiguousOpLookupError, ArtifactError, LookupFailedError
 from tl_core._extension import extension
 from tl_core._find import find
 from tl_core._graph import Graph
@@ -204,6 +205,36 @@ class Trace:
             ArgumentTypeError: it is neither a text nor a whole number.
         """
         return look_up(self._state, key)
+
+    def __contains__(self, key: str | SupportsIndex) -> bool:
+        """Whether `trace[key]` names something."""
+        try:
+            look_up(self._state, key)
+        except AmbiguousOpLookupError:
+            return True
+        except LookupFailedError:
+            return False
+        return True
+
+    def __copy__(self) -> Trace:
+        """The trace itself: it never changes."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Trace:
+        """The trace itself: it never changes."""
+        return self
+
+    def __reduce__(self) -> str:
+        """Refused: a trace is saved as a bundle.
+
+        Raises:
+            ArtifactError: always (code `pickle_unsupported`).
+        """
+        raise ArtifactError(
+            "A trace holds tensors and the code that made them, and is not pickled.",
+            code="pickle_unsupported",
+            remedy="trace.save(path), and tl.load(path) elsewhere",
+        )
 
     def __len__(self) -> int:
         """Number of ops."""

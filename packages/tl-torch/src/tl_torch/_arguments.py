@@ -211,9 +211,7 @@ class ArgumentReader:
 
     def _note_unseen(self, tensor: torch.Tensor, record: OpRecord) -> None:
         cuts = self._sources.truncated
-        message = (
-            f"A tensor of shape {tuple(tensor.shape)} was read that no recorded call made and that the model does "
-        )
+        message = f"A tensor of shape {record.shape} was read that no recorded call made and that the model does "
         if cuts:
             message += f"not seem to hold; {cuts[0]!r} could not be looked into to the end."
         else:
@@ -225,7 +223,7 @@ class ArgumentReader:
         record = self.source("constant", "", tensor, None)
         self._builder.gap(
             "transform_call_route_unverified",
-            f"A tensor of shape {tuple(tensor.shape)} came out of the inside of a torch.func transform.",
+            f"A tensor of shape {record.shape} came out of the inside of a torch.func transform.",
             record.index, self.here(),
         )  # fmt: skip
         return self._ledger.known[id(tensor)]
@@ -235,7 +233,7 @@ class ArgumentReader:
     ) -> OpRecord:
         """Record a tensor that no call made, and keep its value if that is wanted."""
         record = self._builder.source(
-            kind, address, tuple(tensor.shape), tensor.dtype, tensor.device, tensor.requires_grad, None, parents
+            kind, address, shape_of(tensor), tensor.dtype, tensor.device, tensor.requires_grad, None, parents
         )
         if memory is None:
             memory = self._ledger.add_memory(tensor, record, shared=True)

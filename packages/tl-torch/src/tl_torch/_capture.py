@@ -239,8 +239,9 @@ class Recorder(TorchFunctionMode):
         for position, output in enumerate(outputs):
             memory = self._memory(output)
             made = tuple(self.reader.parents_of(output, memory, info, own, aliases)) if aliases else own
+            shape = () if output.is_nested else tuple(output.shape)
             record = self.builder.output(
-                call, position, made, tuple(output.shape), output.dtype, output.device, output.requires_grad, None, None
+                call, position, made, shape, output.dtype, output.device, output.requires_grad, None, None
             )
             if memory is None:
                 memory = self._new_memory(output, record, info)

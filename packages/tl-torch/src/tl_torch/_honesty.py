@@ -96,7 +96,9 @@ def _is_explained(read: ReadRecord) -> bool:
         return True
     following = [name for name in names[at + 1 :] if name != "CACHE"]
     if read.kind == "bool":
-        used = [name for name in following[:2] if name != "COPY"]  # `a and b` keeps `a` beside the question, from 3.12 on
+        used = [
+            name for name in following[:2] if name != "COPY"
+        ]  # `a and b` keeps `a` beside the question, from 3.12 on
         if used and used[0].startswith(_JUMPS):
             return True
     while following and following[0].startswith(_SIMPLE):

@@ -222,8 +222,8 @@ class Sources:
 
 
 def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Shape of a tensor; empty for a lazy parameter that has none yet."""
-    return () if isinstance(tensor, UninitializedTensorMixin) else tuple(tensor.shape)
+    """Shape of a tensor; empty for a lazy parameter that has none yet, and for a nested tensor, whose rows differ."""
+    return () if isinstance(tensor, UninitializedTensorMixin) or tensor.is_nested else tuple(tensor.shape)
 
 
 @functools.cache

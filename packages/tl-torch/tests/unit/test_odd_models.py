@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import subprocess
+import sys
 import threading
+import warnings
 
 import pytest
 import torch
@@ -464,3 +467,38 @@ def test_long_loops_keep_exact_edges(steps: int) -> None:
     assert parents[f"sin.{steps}"] == [f"add.{steps - 1}"]
     assert parents[f"add.{steps}"] == [f"sin.{steps}"]
     assert {op.num_passes for op in trace.ops if op.kind == "op"} == {steps}
+
+
+def test_rows_of_different_lengths() -> None:
+    def forward(x: Tensor) -> Tensor:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch calls them a prototype
+            rows = torch.nested.nested_tensor([x[0, :2], x[1]])
+        return torch.nested.to_padded_tensor(rows, 0.0) * 2
+
+    x = torch.arange(6.0).reshape(2, 3)
+    trace = run(forward, x)
+    assert trace[-1].out.tolist() == [[0, 2, 0], [6, 8, 10]]
+    assert trace.capture_verification_reason == "unseen_source", "no seam shows how they were made"
+
+
+LONG_CHAIN = """
+import torch, tl_torch as tl
+class Chain(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(2))
+    def forward(self, x):
+        for _ in range(60_000):
+            x = x * self.scale
+        return x
+for options in ({"save": "none"}, {"capture": tl.CaptureOptions(detach_saved_activations=True)}):
+    trace = tl.trace(Chain(), torch.ones(2), **options)
+    assert len(trace.ops) == 60_002
+    del trace
+"""
+
+
+def test_a_long_chain_of_gradients_is_freed_without_overflowing_the_stack() -> None:
+    finished = subprocess.run([sys.executable, "-c", LONG_CHAIN], capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr

@@ -13,6 +13,7 @@ _HOME = {
     "load": "tl_core",
     "validate": "tl_torch",
     "compare": "tl_core",
+    "CaptureOptions": "tl_core",
     "release_model": "tl_torch",
     # what a run gives back
     "Trace": "tl_core",

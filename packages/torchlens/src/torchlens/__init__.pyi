@@ -1,6 +1,7 @@
 from tl_core import AtenOp as AtenOp
 from tl_core import Buffer as Buffer
 from tl_core import Bytes as Bytes
+from tl_core import CaptureOptions as CaptureOptions
 from tl_core import Comparison as Comparison
 from tl_core import Duration as Duration
 from tl_core import Flops as Flops

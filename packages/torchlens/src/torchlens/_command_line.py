@@ -69,6 +69,7 @@ def summary(
     /,
     *,
     level: Literal["auto", "module", "op"] = "auto",
+    depth: int | None = None,
 ) -> None:
     """Print the table of a saved trace.
 
@@ -78,9 +79,11 @@ def summary(
         A folder written by `trace.save(path)`.
     level
         One row a module, one row an op, or whichever suits the size.
+    depth
+        How many levels of modules to show; by default as many as fit on a screen.
     """
     # Its repr has colours on a terminal and none in a pipe.
-    print_text(repr(tl_core.load(bundle, lazy=True).summary(level=level)))
+    print_text(repr(tl_core.load(bundle, lazy=True).summary(level=level, depth=depth)))
 
 
 @app.command

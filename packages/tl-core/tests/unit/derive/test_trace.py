@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import weakref
 
 import pytest
 from scripted_run import Run
 
-from tl_core import MissingDependencyError, PayloadUnavailableError, extension, load
+from tl_core import ArtifactError, MissingDependencyError, PayloadUnavailableError, extension, load
 
 
 class Value:
@@ -263,3 +265,21 @@ def test_draw_asks_the_drawing_package(tmp_path, monkeypatch):
     trace = play()
     assert trace.draw("out.svg", view="rolled") == (trace, ("out.svg",), {"view": "rolled"})
     __import__("sys").modules.pop("tl_viz")
+
+
+def test_membership_agrees_with_lookup():
+    trace = play()
+    assert [key in trace for key in ("relu_1", "relu_1_2:1", "fc", "fc:1", 0, -1)] == [True] * 6
+    assert [key in trace for key in ("relu_9", "relu_1_2:2", "fc.weight", "", 99)] == [False] * 5
+
+
+def test_a_copy_is_the_trace_itself():
+    trace = play()
+    assert copy.copy(trace) is trace
+    assert copy.deepcopy([trace])[0] is trace
+
+
+def test_a_trace_is_not_pickled():
+    with pytest.raises(ArtifactError, match=r"trace\.save\(path\)") as caught:
+        pickle.dumps(play())
+    assert caught.value.code == "pickle_unsupported"
