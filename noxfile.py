@@ -143,7 +143,7 @@ def lint(session: nox.Session) -> None:
         ["ruff", "check"],
         ["ruff", "format", "--check"],
         ["lint-imports"],
-        ["basedpyright"],
+        ["basedpyright", f"--pythonpath={SHARED_ENVIRONMENT}/bin/python"],  # it would take `.venv`
         # uv does not hold workspace members to the ranges that they declare; this does.
         ["uv", "pip", "check"],
     )
@@ -152,7 +152,11 @@ def lint(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def typing(session: nox.Session) -> None:
     """What a user's type checker says about the public names."""
-    workspace(session, ["basedpyright", "--project=tests/typing"], ["mypy", "tests/typing"])
+    workspace(
+        session,
+        ["basedpyright", "--project=tests/typing", f"--pythonpath={SHARED_ENVIRONMENT}/bin/python"],
+        ["mypy", "tests/typing"],
+    )
 
 
 @nox.session(python=PYTHONS)
