@@ -66,11 +66,6 @@ def version_of(tensor: torch.Tensor) -> int:
         return -1
 
 
-def dispatch_mode_active() -> bool:
-    """Whether a `TorchDispatchMode` of the user is running."""
-    return _C._len_torch_dispatch_stack() > 0
-
-
 def data_address(tensor: torch.Tensor) -> int:
     """Address of the first element, read without ending a copy-on-write share."""
     return _C._data_address(tensor) + tensor.storage_offset() * tensor.element_size()
