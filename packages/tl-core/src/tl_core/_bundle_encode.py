@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     )
     from tl_core._trace import TraceInfo
 
-SEPARATE_FIELDS = frozenset({"groups", "loaded"})
+SEPARATE_FIELDS = frozenset({"groups", "level", "loaded"})
 """Fields of `TraceInfo` that do not stand in `Tables.info`."""
 
 T = TypeVar("T")

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, cast, final
 
 from tl_core._cost import tensor_bytes
 from tl_core._distance import UNREACHED
-from tl_core._payload import location, materialize
+from tl_core._payload import hand_out, location
 from tl_core._quantity import Bytes, Duration, Flops, Macs
 from tl_core._record import AliasRead, CallRecord, OpRecord, ParamRecord
+from tl_core._unsaved import absence, unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
 class PayloadFacet:
     """The saved value of an op."""
 
-    __slots__ = ("_record",)
+    __slots__ = ("_record", "_state")
 
-    def __init__(self, record: OpRecord) -> None:
+    def __init__(self, state: State, record: OpRecord) -> None:
+        self._state = state
         self._record = record
 
     @property
@@ -43,13 +45,28 @@ class PayloadFacet:
         record = self._record
         return Bytes(0 if record.payload is None else tensor_bytes(record.shape, record.dtype))
 
+    @property
+    def absence(self) -> str:
+        """Why there is no value: `save='none' keeps no values`; empty where there is one, or no reason is known."""
+        return "" if self.saved else absence(self._state, self._record.index).reason
+
     def materialize_out(self) -> object:
-        """The kept value, read from disk where it lies there; None where nothing was kept."""
-        return materialize(self._record.payload)
+        """The kept value, read from disk where it lies there.
+
+        Raises:
+            PayloadUnavailableError: the value was not saved (code `value_not_saved`); the message says why and how
+                to get it.
+        """
+        record = self._record
+        if record.payload is None:
+            raise unavailable(self._state, record.index)
+        return hand_out(record.payload, self._state.info.backend)
 
     def __repr__(self) -> str:
-        kept = f"{self.size_bytes} in {self.location}" if self.saved else "not saved"
-        return f"<payload: {kept}>"
+        if not self.saved:
+            reason = self.absence
+            return f"<payload: not saved{reason and ', '}{reason}>"
+        return f"<payload: {self.size_bytes} {'on' if self.location == 'disk' else 'in'} {self.location}>"
 
 
 @final

@@ -181,4 +181,6 @@ class Layer:
             f" in {self.module}" if self.module and self.kind == "op" else f" at {self.address}" if self.address else ""
         )
         passes = f", {self.num_passes} passes" if self.num_passes > 1 else ""
-        return f"<Layer {self.label}: {first.dtype}{list(first.shape)}{where}{passes}>"
+        saved = sum(self._state.records.ops[op].payload is not None for op in self._members)
+        kept = "" if saved == self.num_passes else f", {saved} of {self.num_passes} saved" if saved else ", not saved"
+        return f"<Layer {self.label}: {first.dtype}{list(first.shape)}{where}{passes}{kept}>"

@@ -99,7 +99,7 @@ def _load(directory: str, text: bytes, *, lazy: bool, map_location: str | None) 
         payloads: Sequence[object] = lazily if lazy else [payload.materialize() for payload in lazily]
         records = decode_records(tables, payloads)
         decoder = TemplateDecoder(records.ops, records.params, payload_getter(payloads))
-        trace = Trace(records, _decode_info(tables, decoder))
+        trace = Trace(records, _decode_info(tables, decoder, manifest.level))
         trace.annotations.update({name: decoder.decode(value) for name, value in tables.annotations.items()})
     except TorchLensError:
         raise
@@ -210,9 +210,9 @@ def _check_devices(payloads: Sequence[LazyPayload], backend_name: str) -> None:
             ) from error
 
 
-def _decode_info(tables: Tables, decoder: TemplateDecoder) -> TraceInfo:
+def _decode_info(tables: Tables, decoder: TemplateDecoder, level: str) -> TraceInfo:
     """Facts about the run; a field that this release does not know is left out."""
-    facts: dict[str, Any] = {"loaded": True, "groups": _groups(tables)}
+    facts: dict[str, Any] = {"loaded": True, "groups": _groups(tables), "level": level}
     hints = get_type_hints(TraceInfo)
     for field in fields(TraceInfo):
         if field.name not in facts and field.name in tables.info:

@@ -10,7 +10,7 @@ from tl_core._context import call_label
 from tl_core._cost import plain_dtype, tensor_bytes
 from tl_core._errors import MutatedReferenceError
 from tl_core._facet import AutogradFacet, CallFacet, CostFacet, DistanceFacet, PayloadFacet
-from tl_core._payload import materialize
+from tl_core._payload import hand_out
 from tl_core._quantity import Bytes
 from tl_core._source import Source
 
@@ -123,12 +123,10 @@ class Op:
 
     @property
     def out(self) -> object:
-        """The saved value; None where it was not kept."""
-        payload = self._record.payload
-        if payload is None:
-            self._state.require_open()
+        """The saved value; None where it was not kept (`op.payload` says why). What you write into it stays yours."""
+        self._state.require_open()
         try:
-            return materialize(payload)
+            return hand_out(self._record.payload, self._state.info.backend)
         except MutatedReferenceError as error:
             raise MutatedReferenceError(
                 f"The value of {self.label!r} is the model's own tensor, and that was written after it was recorded.",
@@ -273,7 +271,7 @@ class Op:
     @property
     def payload(self) -> PayloadFacet:
         """The saved value: whether, where, how large."""
-        return PayloadFacet(self._record)
+        return PayloadFacet(self._state, self._record)
 
     @property
     def autograd(self) -> AutogradFacet:
@@ -314,4 +312,5 @@ class Op:
             where = f" at {record.address}"
         parents = ", ".join(self.parents[:3]) + (", ..." if len(record.parents) > 3 else "")
         origin = f" from {parents}" if parents else ""
-        return f"<Op {self.label}: {self.dtype}{list(record.shape)}{where}{origin}>"
+        unsaved = ", not saved" if record.payload is None else ""
+        return f"<Op {self.label}: {self.dtype}{list(record.shape)}{where}{origin}{unsaved}>"

@@ -65,7 +65,10 @@ def _model(state: State) -> str:
 
 def _saved(state: State) -> str:
     cost, count = state.cost, len(state.records.ops)
-    return f"{cost.saved_count:,} of {_count(count, 'value')}" + (f" ({cost.saved_bytes})" if cost.saved_count else "")
+    text = f"{cost.saved_count:,} of {_count(count, 'value')}" + (f" ({cost.saved_bytes})" if cost.saved_count else "")
+    if state.info.level == "audit":
+        return f"{text}; the bundle has level 'audit'"
+    return f"{text}; save={state.info.saved}" if cost.saved_count < count and state.info.saved else text
 
 
 def _trust(records: Records) -> str:

@@ -7,12 +7,13 @@ import os
 import threading
 import zlib
 from abc import ABC, abstractmethod
+from functools import cache
 from math import prod
-from typing import TYPE_CHECKING, Literal, NamedTuple, final
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, final, runtime_checkable
 
 import numpy as np
 
-from tl_core._backend import HostArray, MemoryKey, backend
+from tl_core._backend import HostArray, MemoryKey, backend, backend_entry_points
 from tl_core._errors import ArtifactError
 from tl_core._safetensors import DTYPES, HeaderError
 
@@ -230,3 +231,33 @@ def location(payload: object) -> PayloadLocation:
 def materialize(payload: object) -> object:
     """Return the saved value itself, read from disk where it lies there; None where nothing was saved."""
     return payload.materialize() if isinstance(payload, DeferredPayload) else payload
+
+
+@runtime_checkable
+class LendingBackend(Protocol):
+    """A backend whose values can be written to, and which can keep such writes from what a trace holds."""
+
+    def lend(self, value: object) -> object:
+        """A value equal to `value` that may be written to; `value` keeps what it holds."""
+        ...
+
+
+@cache
+def _lender(backend_name: str) -> LendingBackend | None:
+    found = backend(backend_name) if backend_name in backend_entry_points() else None
+    return found if isinstance(found, LendingBackend) else None
+
+
+def hand_out(payload: object, backend_name: str) -> object:
+    """Return the saved value for a reader to do with as they like; None where nothing was saved.
+
+    Args:
+        payload: what the op keeps.
+        backend_name: the backend that recorded it.
+    """
+    if payload is None:
+        return None
+    if isinstance(payload, DeferredPayload):
+        return payload.materialize()
+    lender = _lender(backend_name)
+    return payload if lender is None else lender.lend(payload)

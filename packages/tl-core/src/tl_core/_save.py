@@ -41,13 +41,15 @@ ACCEPTED = (
 class SavePolicy:
     """The decision of `save=` for every op: made when it appears, and once more when a module call returns it."""
 
-    __slots__ = ("_facts", "_items", "_outputs", "_sites", "mode", "needs_exit")
+    __slots__ = ("_facts", "_items", "_outputs", "_sites", "asked", "mode", "needs_exit")
 
     def __init__(
         self, mode: Literal["all", "none", "some"], selectors: Sequence[Selector] = (), sites: Sites | None = None
     ) -> None:
         self.mode: Literal["all", "none", "some"] = mode
         """`some` means that `wants` has to be asked."""
+        self.asked = " | ".join(map(repr, selectors)) or repr(mode)
+        """What was asked for, for messages: `'none'`, `func('relu')`."""
         named = {leaf.address for one in selectors for leaf in leaves(one) if isinstance(leaf, ModuleOutput)}
         self._outputs = sorted(named)
         self.needs_exit = bool(named)

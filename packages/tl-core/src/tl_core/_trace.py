@@ -71,6 +71,10 @@ class TraceInfo:
     """Tests on tensors where a bundle stored them: only live code tells what was tested; None: derive them."""
     stop_reason: str = ""
     """Why the run was ended early, where it was."""
+    saved: str = ""
+    """What `save=` asked for, such as `'none'` or `func('relu')`; empty where it is not known."""
+    level: str = ""
+    """How much the bundle holds from which it was loaded: `portable` or `audit`; empty for a live run."""
 
 
 @final

@@ -9,6 +9,7 @@ import torch
 from tl_core import CallRecord, Examiner, HostArray, MemoryKey, OpCost, OpRecord
 from tl_torch._cost import cost
 from tl_torch._replay import TorchExaminer
+from tl_torch._snapshot import lend
 from tl_torch._torch_private import data_address, host_bytes
 
 if TYPE_CHECKING:
@@ -63,6 +64,10 @@ class TorchBackend:
         function = call.func
         assert function is not None
         return function(*args, **kwargs)
+
+    def lend(self, value: object) -> torch.Tensor:
+        """A tensor equal to a payload; writing to it leaves the payload as it was."""
+        return lend(cast("torch.Tensor", value))
 
     def examiner(self) -> Examiner:
         """Replay, comparison and perturbation on tensors where they lie."""

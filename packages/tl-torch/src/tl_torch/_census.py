@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: PLC2701 - to
 
 from tl_core import AtenOp, AtenOwner, Frames, ModuleCallRecord, TensorFacts
 from tl_torch._frames import caller
+from tl_torch._snapshot import CopiedPayload
 from tl_torch._sources import plain_device, plain_name
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import (
@@ -216,8 +217,8 @@ def _origin(frame: FrameType) -> tuple[FrameType, AtenOwner | None]:
         frame = frame.f_back
 
 
-def _snapshot(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.detach().clone()
+def _snapshot(tensor: torch.Tensor) -> CopiedPayload:
+    return CopiedPayload(tensor.detach().clone())
 
 
 def _row(sequence: int, note: _Dispatch, status: AtenOwner, call_id: int | None, slot: int) -> AtenOp:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, final
 import torch
 
 from tl_core import DeferredPayload, MutatedReferenceError
-from tl_torch._torch_private import lazy_clone, version_of
+from tl_torch._torch_private import lazy_clone, torch_function_disabled, version_of
 
 if TYPE_CHECKING:
     from tl_torch._ledger import Memory
@@ -58,6 +58,43 @@ class ReferencePayload(DeferredPayload):
         return self._value
 
 
+@final
+class AliasPayload(DeferredPayload):
+    """A payload that shares the memory of the model's own tensor, and shows what is written there later."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: torch.Tensor) -> None:
+        self._value = value
+
+    def materialize(self) -> torch.Tensor:
+        """The tensor, with what its memory holds by now."""
+        return self._value
+
+
+@final
+class CopiedPayload(DeferredPayload):
+    """A value that was copied when it was made."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: torch.Tensor) -> None:
+        self._value = value
+
+    def materialize(self) -> torch.Tensor:
+        """An equal tensor that may be written to."""
+        return lend(self._value)
+
+
+def lend(kept: torch.Tensor) -> torch.Tensor:
+    """A tensor equal to `kept` and attached to the same graph; writing to it leaves `kept` as it was."""
+    with torch_function_disabled(), torch.set_grad_enabled(kept.requires_grad):
+        try:
+            return lazy_clone(kept)
+        except (RuntimeError, NotImplementedError):  # memory that torch did not allocate, or no dense memory
+            return kept.clone()
+
+
 @functools.cache
 def settle_allocator() -> None:
     """Have the C library keep freed memory for the next allocation, once a process.
@@ -90,7 +127,7 @@ class Keeper:
     def keep(self, tensor: torch.Tensor, memory: Memory) -> object:
         """A payload that holds what `tensor` holds now."""
         if self._mode != "copy":
-            return ReferencePayload(tensor) if self._mode == "reference" else tensor.detach()
+            return ReferencePayload(tensor) if self._mode == "reference" else AliasPayload(tensor.detach())
         if self._detach:
             tensor = tensor.detach()
         if memory.shared or (self._compact and 2 * tensor.nbytes < tensor.untyped_storage().nbytes()):

@@ -226,6 +226,7 @@ class _Run:
                 options=self._options,
                 grad_enabled=torch.is_grad_enabled() and not self._options.inference_only,
                 output=output,
+                saved=self._policy.asked,
             )
         )
 

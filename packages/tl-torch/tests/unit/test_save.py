@@ -41,7 +41,7 @@ def test_none_keeps_no_value_and_all_facts() -> None:
     assert (op.shape, op.dtype, op.params) == ((2, 4), "float32", ("2.0.weight", "2.0.bias"))
     assert not op.payload.saved
     assert op.payload.location == "none"
-    assert op.payload.materialize_out() is None
+    assert op.out is None
 
 
 def test_by_function() -> None:

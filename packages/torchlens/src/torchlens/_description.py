@@ -116,7 +116,7 @@ def tensor(op: Op) -> str:
 
 def value(trace: Trace, op: Op) -> str:
     """Return smallest, mean and largest value, where the value was saved and NumPy knows its dtype."""
-    saved = op.payload.materialize_out()
+    saved = op.out
     if saved is None:
         return ""
     host = backend(trace.backend).to_host(saved)

@@ -146,7 +146,7 @@ def test_a_layer_with_one_pass_answers_for_it(trace):
     assert layer.source.function == "model"
     assert layer.call.id == 5
     assert (layer.parents, layer.children) == (("relu_1_2", "buffer_1"), ("chunk_1_4", "chunk_2_5"))
-    assert repr(layer) == "<Layer batchnorm_1_3: float32[2, 3] in norm>"
+    assert repr(layer) == "<Layer batchnorm_1_3: float32[2, 3] in norm, not saved>"
 
 
 def test_a_layer_with_passes(trace):
@@ -358,7 +358,7 @@ def test_repr_of_collections(trace):
     lines = repr(run.play(model, run.input()).ops).splitlines()
     assert len(lines) == 14
     assert lines[0] == "22 ops"
-    assert lines[1] == "   0  <Op input_1:1: float32[2, 3] at x>"
+    assert lines[1] == "   0  <Op input_1:1: float32[2, 3] at x, not saved>"
     assert lines[7] == "      ..."
-    assert lines[-1] == "  21  <Op output_1:1: float32[2, 3] from relu_20_20:1>"
+    assert lines[-1] == "  21  <Op output_1:1: float32[2, 3] from relu_20_20:1, not saved>"
     assert repr(Run().finish().ops) == "0 ops"
