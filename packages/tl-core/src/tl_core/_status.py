@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Check = Literal[
-    "argument_logging", "bfs_completeness", "degenerate_forward", "forward_replay", "ground_truth",
+    "argument_logging", "aten_values_consistent", "bfs_completeness", "degenerate_forward", "forward_replay", "ground_truth",
     "ground_truth_missing_out", "metadata_invariant", "perturbation", "precondition_refusal", "retrace_mismatch",
     "source_provenance",
 ]  # fmt: skip

@@ -16,8 +16,10 @@ from tl_core._perturb import Perturber
 from tl_core._replay import leaves_of
 from tl_core._replay_host import examiner_of
 from tl_core._status import Decision, ValidationFailure, ValidationStatus, note_failure
+from tl_core._validate_aten import aten_findings
 from tl_core._validate_call import CallChecker, Verdict
 from tl_core._validate_finding import Finding, GroundTruth
+from tl_core._validate_gap import gap_findings
 from tl_core._validate_invariant import invariant_findings
 from tl_core._validate_memory import BufferMemory
 from tl_core._validate_truth import (
@@ -41,8 +43,6 @@ _statuses: WeakKeyDictionary[State, ValidationStatus] = WeakKeyDictionary()
 """What the last validation of each living trace said."""
 
 MAX_OPS_NAMED = 5
-UNACCOUNTED = "unaccounted_dispatch"
-"""Reason of the gap that a census of dispatched operators leaves."""
 
 
 def validation_status(state: State) -> ValidationStatus:
@@ -159,12 +159,13 @@ class _Validation:
 
     def _check(self) -> None:
         records, truth, examiner = self._records, self._truth, self._examiner
-        self._findings += _gap_findings(records, truth.unaccounted)
+        self._findings += gap_findings(records, truth.unaccounted)
         self._findings += non_finite_findings(records, examiner)
         self._findings += invariant_findings(records, self._state.grouping, self._describe)
         self._findings += self._label_findings()
         self._findings += source_findings(records, truth, examiner)
         self._check_calls()
+        self._findings += aten_findings(records, examiner)
         self._findings += self._memory_findings()
         self._findings += self._output_edge_findings()
         late: list[Finding] = []
@@ -330,26 +331,6 @@ class _Validation:
             reduction_depth=finding.depth,
             extra=extra,
         )
-
-
-def _gap_findings(records: Records, unaccounted: str) -> Iterator[Finding]:
-    """What capture knows that it did not see, and dispatched work that no op accounts for."""
-    gaps = records.gaps
-    if not gaps and not unaccounted:
-        return
-    reasons = {gap.reason for gap in gaps}
-    if unaccounted:
-        reasons.add(UNACCOUNTED)
-    messages = [*([unaccounted] if unaccounted else ()), *(gap.message for gap in gaps)]
-    first = min((gap for gap in gaps if gap.op >= 0), key=lambda gap: gap.op, default=None)
-    remedy = "register the tensor with register_buffer, pass it as an input, or create it inside forward"
-    message = unaccounted or (gaps[0] if first is None else first).message
-    yield Finding(
-        -1 if first is None else first.op,
-        "bfs_completeness" if unaccounted else "source_provenance",
-        f"{message} What to do: {remedy}.",
-        extra={"reasons": sorted(reasons), "n_gaps": len(messages), "gaps": messages},
-    )
 
 
 def _first(findings: Sequence[Finding]) -> Finding | None:

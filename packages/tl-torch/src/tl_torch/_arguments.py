@@ -203,7 +203,9 @@ class ArgumentReader:
         if is_dead_transform_wrapper(tensor):
             return self._transformed(tensor)
         frame = caller(1) if self._calls.running else None
-        address = find_constant(tensor, frame, self._frames.entry, sources.classes, sources.functions)
+        address = find_constant(
+            tensor, frame, self._frames.entry, sources.classes, sources.functions, sources.truncated
+        )
         record = self.source("constant", address or "", tensor, None)
         if address is None:
             self._note_unseen(tensor, record)
@@ -211,11 +213,15 @@ class ArgumentReader:
 
     def _note_unseen(self, tensor: torch.Tensor, record: OpRecord) -> None:
         cuts = self._sources.truncated
-        message = f"A tensor of shape {record.shape} was read that no recorded call made and that the model does "
+        message = f"A tensor of shape {record.shape} was read that no recorded call made and that the model does not "
         if cuts:
-            message += f"not seem to hold; {cuts[0]!r} could not be looked into to the end."
+            path, why = next(iter(cuts.items()))
+            message += f"seem to hold; {path!r} could not be looked into to the end: {why}."
         else:
-            message += "not hold."
+            message += (
+                "hold. NumPy, DLPack, torch.Tensor(...), C++ functions bound by pybind alone and other threads make "
+                "such tensors."
+            )
         reason = "held_tensor_scan_truncated" if cuts else "unseen_source"
         self._builder.gap(reason, message, record.index, self.here())
 

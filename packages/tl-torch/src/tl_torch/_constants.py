@@ -9,10 +9,10 @@ import types
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from tl_torch._structure import PLAIN_TYPES, tensors_in
+from tl_torch._structure import PLAIN_TYPES, readable_tensors
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 
     import torch
 
@@ -26,6 +26,7 @@ def find_constant(
     stop: types.CodeType,
     classes: Iterable[type],
     functions: Iterable[types.FunctionType],
+    cuts: MutableMapping[str, str],
 ) -> str | None:
     """Where a tensor that existed before the run is held, or None.
 
@@ -37,6 +38,7 @@ def find_constant(
         stop: code at which the walk outwards ends.
         classes: classes of the model's modules.
         functions: functions that the model keeps as attributes.
+        cuts: receives the addresses of what could not be looked into, and why not.
 
     Returns:
         An address such as `closure:mask`, `default:forward.scale`, `global:TABLE` or `Net.TABLE`.
@@ -49,9 +51,9 @@ def find_constant(
     )
     for place in places:
         for address, value in place:
-            path = _path_to(tensor, value)
+            path = _path_to(tensor, value, address, cuts)
             if path is not None:
-                return address + path
+                return path
     for kind in classes:
         for name, value in vars(kind).items():
             if value is tensor:
@@ -59,18 +61,15 @@ def find_constant(
     return None
 
 
-def _path_to(tensor: torch.Tensor, value: Any) -> str | None:
-    """Where inside a value a tensor is, or None."""
+def _path_to(tensor: torch.Tensor, value: Any, address: str, cuts: MutableMapping[str, str]) -> str | None:
+    """Address of a tensor that is inside a value, or None."""
     if value is tensor:
-        return ""
+        return address
     if isinstance(value, functools.partial):
         value = [value.args, value.keywords]
     if type(value) in PLAIN_TYPES or isinstance(value, (*_SKIPPED, types.FunctionType)):
         return None
-    try:
-        return next((path for path, found in tensors_in(value) if found is tensor), None)
-    except Exception:  # noqa: BLE001 - a container of the user's that cannot be read holds nothing for us
-        return None
+    return next((path for path, found in readable_tensors(value, address, cuts) if found is tensor), None)
 
 
 def _places(

@@ -43,7 +43,9 @@ def cost(call: CallRecord, outputs: Sequence[OpRecord]) -> OpCost | None:
         return FREE
     if not _is_torch(str(getattr(call.func, "__module__", None) or "torch")):
         return None
-    found = _find(call.kernel) or _find(call.name)
+    found = _find(call.kernel)
+    if found is None and "::" not in call.kernel:  # an operator of another namespace may share the name of one
+        found = _find(call.name)
     if found is None:
         return None
     try:

@@ -118,6 +118,13 @@ class Diagnostics:
                 "parameter_created_in_forward", len(created), created[0],
                 f"The forward pass built lazy modules and with them parameters: {', '.join(created)}.",
             )  # fmt: skip
+        cuts = recorder.sources.truncated
+        if cuts:
+            advisories.add(
+                "held_tensor_scan_truncated", len(cuts), next(iter(cuts)),
+                "What the model holds was not looked into to the end: "
+                + "; ".join(f"{path}: {why}" for path, why in cuts.items()) + ".",
+            )  # fmt: skip
         warn_of_boundaries(recorder.boundaries, advisories)
         warn_of_escapes(recorder.builder.records, recorder.reads_of_torch, advisories)
         unaccounted = next((gap for gap in trace.gaps if gap.reason == "unaccounted_dispatch"), None)

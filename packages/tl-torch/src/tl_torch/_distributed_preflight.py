@@ -98,7 +98,7 @@ def distributed_findings(model: nn.Module, inputs: object = None) -> tuple[Findi
         inputs: what it would be called with.
 
     Returns:
-        Rows with `kind` (`dtensor`, `tensor_parallel`, `pipeline_parallel`, `scan_incomplete`, `device_mesh`),
+        Rows with `kind` (`dtensor`, `fsdp`, `tensor_parallel`, `pipeline_parallel`, `scan_incomplete`, `device_mesh`),
         `site` and `detail`.
     """
     return tuple(_Scan().run(model, {"inputs": inputs})) if may_be_distributed() else ()
@@ -111,7 +111,9 @@ def _class_kind(kind: type) -> tuple[str, str] | None:
         package, name = base.__module__, base.__qualname__
         if not package.startswith("torch.distributed"):
             continue
-        if name in {"DTensor", "ShardedTensor", "FullyShardedDataParallel", "FSDPModule", "FlatParameter"}:
+        if name in {"FullyShardedDataParallel", "FSDPModule", "FlatParameter"}:
+            return "fsdp", name
+        if name in {"DTensor", "ShardedTensor"}:
             return "dtensor", name
         if name in {"PipelineStage", "_PipelineStageBase", "Pipe"} or package.startswith(
             "torch.distributed.pipelining"

@@ -12,7 +12,14 @@ import torch.nn.functional as F
 if TYPE_CHECKING:
     from tl_core import ReadKind
 from tl_torch._structure import tensors_in
-from tl_torch._torch_private import OpOverload, OpOverloadPacket, overloads_of, set_grad_enabled, written_arguments
+from tl_torch._torch_private import (
+    OpOverload,
+    OpOverloadPacket,
+    operator_name,
+    overloads_of,
+    set_grad_enabled,
+    written_arguments,
+)
 
 TensorT: Any = torch.Tensor
 
@@ -218,7 +225,7 @@ def describe(function: Callable[..., Any]) -> FunctionInfo:
     kernel = str(getattr(function, "__name__", name))
     if isinstance(function, (OpOverload, OpOverloadPacket)):
         writes = _schema_writes(function)
-        info = FunctionInfo(name, kernel, "call", "none" if writes is None else "declared")
+        info = FunctionInfo(name, operator_name(function), "call", "none" if writes is None else "declared")
         info.undeclared = writes
         info.trusted = function.__module__.endswith((".aten", ".prims"))
         return info

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from tl_torch._honesty import ATTENTION
-from tl_torch._structure import PLAIN_TYPES, tensors_in
+from tl_torch._structure import PLAIN_TYPES, readable_tensors
 from tl_torch._torch_private import UninitializedTensorMixin, own_buffers, own_children, own_params
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ class Sources:
         """Addresses of TorchScript modules."""
         self.attention: list[tuple[str, nn.Module]] = []
         """Modules that may have a fused path, with their addresses."""
-        self.truncated: list[str] = []
-        """Paths of attributes that were not looked into to the end."""
+        self.truncated: dict[str, str] = {}
+        """Paths of what was not looked into to the end, and why not."""
         self._alive: list[nn.Module] = []
         """Every registered module, so that no other one takes its identity during the run."""
         self.created: list[str] = []
@@ -182,17 +182,11 @@ class Sources:
                 self._scan(value, path)
 
     def _scan(self, value: Any, path: str) -> None:
-        cuts: list[str] = []
-        try:
-            for step, tensor in tensors_in(value, "", self._visited, cuts):
-                self._hold("constant", path + step, tensor)
-        except Exception:  # noqa: BLE001 - a container of the user's that cannot be read holds nothing for us
-            cuts.append("")
-        self.truncated.extend([path + cut for cut in cuts])
+        for address, tensor in readable_tensors(value, path, self.truncated, self._visited):
+            self._hold("constant", address, tensor)
 
     def _partial(self, partial: functools.partial[Any], path: str) -> None:
-        for step, tensor in tensors_in([partial.args, partial.keywords], "", self._visited):
-            self._hold("constant", path + step, tensor)
+        self._scan([partial.args, partial.keywords], path)
         if isinstance(partial.func, types.FunctionType):
             self.functions.append(partial.func)
 

@@ -6,7 +6,7 @@ import dataclasses
 import enum
 import functools
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any, cast
 
 import torch
@@ -86,6 +86,27 @@ def _children(value: Any) -> Iterator[tuple[str, Any]]:
     elif isinstance(getattr(value, "__dict__", None), dict) and not type(value).__module__.startswith("torch.fx"):
         for name, item in cast("dict[str, Any]", vars(value)).items():
             yield f".{name}", item
+
+
+def readable_tensors(
+    value: Any, path: str, cuts: MutableMapping[str, str], visited: set[int] | None = None
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """Every tensor that can be found inside a value of the user's, whose containers may raise when they are read.
+
+    Args:
+        value: anything.
+        path: what the paths begin with.
+        cuts: receives the paths of what could not be looked into to the end, and why not.
+        visited: as for `tensors_in`.
+    """
+    deep: list[str] = []
+    try:
+        yield from tensors_in(value, path, visited, deep)
+    except Exception as error:  # noqa: BLE001 - foreign code; what it raised becomes a row
+        said = " ".join(str(error).split())
+        cuts.setdefault(path, f"reading it raised {type(error).__name__}" + (f": {said}" if said else ""))
+    for cut in deep:
+        cuts.setdefault(cut, "it is nested too deeply")
 
 
 def replaced(value: Any, tensor: Callable[[torch.Tensor], object]) -> Any:

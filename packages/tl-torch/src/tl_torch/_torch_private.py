@@ -102,6 +102,11 @@ def overloads_of(operator: OpOverload[..., Any] | OpOverloadPacket[..., Any]) ->
     return [getattr(operator, name) for name in operator.overloads()]
 
 
+def operator_name(operator: Any) -> str:
+    """Name of an operator with its namespace, and with its overload where that has a name: `aten::add.Tensor`."""
+    return operator.name() if isinstance(operator, OpOverload) else operator._qualified_op_name
+
+
 def written_arguments(overload: Any) -> dict[str, int | None]:
     """The arguments that an operator declares to write: name, and position where it can be given by position."""
     return {

@@ -12,7 +12,7 @@ from typing import Any, cast, final
 import torch
 from torch import nn
 
-from tl_torch._structure import tensors_in
+from tl_torch._structure import readable_tensors, tensors_in
 from tl_torch._values import same
 
 _CONTAINERS = (list, dict, set, OrderedDict)
@@ -57,7 +57,9 @@ class ModelState:
 
 
 def _held(module: nn.Module) -> list[torch.Tensor]:
-    return [tensor for _, tensor in tensors_in(dict(vars(module)))]
+    unreadable: dict[str, str] = {}  # the trace has a row for each
+    found = [readable_tensors(value, name, unreadable) for name, value in vars(module).items()]
+    return [tensor for attribute in found for _, tensor in attribute]
 
 
 def _refill(container: Any, content: Any) -> None:

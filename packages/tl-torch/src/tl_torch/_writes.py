@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeAlias, final
 
 import numpy as np
 from msgspec import Struct
@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
     import torch
 
-MAX_SHADOW_BYTES = 1 << 26
-"""Largest stretch of memory that is compared byte by byte; beyond it any overlap of ranges counts."""
+MAX_SHADOW = 1 << 28
+"""Most elements among which it is told which of them a write reached; beyond it any overlap of ranges counts."""
+
+
+Mask: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.bool_]]"
 
 
 @final
@@ -48,10 +51,11 @@ class Region:
             expected *= size
         return True
 
-    def mask(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """Boolean array over the bytes from `low` to `high` (exclusive): which of them the region occupies."""
-        field = np.zeros(self.high - self.low, dtype=np.bool_)
-        view = np.lib.stride_tricks.as_strided(field, (*self.shape, self.itemsize), (*self.strides, 1), writeable=True)
+    def mask(self, grain: int) -> Mask:
+        """Which pieces of `grain` bytes the region occupies, from `low` to `high` (exclusive)."""
+        field = np.zeros((self.high - self.low) // grain, dtype=np.bool_)
+        strides = (*[step // grain for step in self.strides], 1)
+        view = np.lib.stride_tricks.as_strided(field, (*self.shape, self.itemsize // grain), strides, writeable=True)
         view[...] = True
         return field
 
@@ -88,13 +92,14 @@ def last_writers(read: Region, writes: Sequence[Write], after: int) -> tuple[lis
 
 @final
 class _Remainder:
-    """The bytes of a read that no write looked at so far has explained."""
+    """The bytes of a read that no write looked at so far has explained, in pieces of the smallest element met."""
 
-    __slots__ = ("_count", "_field", "_read", "empty")
+    __slots__ = ("_count", "_field", "_grain", "_read", "empty")
 
     def __init__(self, read: Region) -> None:
         self._read = read
-        self._field: np.ndarray[tuple[int], np.dtype[np.bool_]] | None = None
+        self._field: Mask | None = None
+        self._grain = read.itemsize
         self._count = 0
         self.empty = False
 
@@ -104,20 +109,25 @@ class _Remainder:
         low, high = max(read.low, region.low), min(read.high, region.high)
         if low >= high:
             return False
+        if self._field is None and region.dense and low == read.low and high == read.high:
+            self.empty = True
+            return True
+        grain = min(self._grain, region.itemsize)
+        if max(read.high - read.low, region.high - region.low) > MAX_SHADOW * grain:
+            return True
         if self._field is None:
-            if region.dense and low == read.low and high == read.high:
-                self.empty = True
-                return True
-            if read.high - read.low > MAX_SHADOW_BYTES or region.high - region.low > MAX_SHADOW_BYTES:
-                return True
-            self._field = read.mask()
+            self._field = read.mask(grain)
             self._count = int(np.count_nonzero(self._field))
-        part = self._field[low - read.low : high - read.low]
+        elif grain < self._grain:
+            self._field = self._field.repeat(self._grain // grain)
+            self._count *= self._grain // grain
+        self._grain = grain
+        part = self._field[(low - read.low) // grain : (high - read.low) // grain]
         if region.dense:
             taken = int(np.count_nonzero(part))
             part[...] = False
         else:
-            written = region.mask()[low - region.low : high - region.low]
+            written = region.mask(grain)[(low - region.low) // grain : (high - region.low) // grain]
             taken = int(np.count_nonzero(part & written))
             part &= ~written
         self._count -= taken

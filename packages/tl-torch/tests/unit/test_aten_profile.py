@@ -130,6 +130,30 @@ def test_values_survive_a_later_write() -> None:
     assert torch.equal(second.out, X * 2 + 5)
 
 
+def test_validation_holds_the_values_of_the_profile_against_those_of_the_ops() -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2), nn.ReLU(inplace=True), nn.Dropout(0.5), nn.Softmax(dim=1))
+    trace = tl.trace(model.eval(), X, capture=VALUES)
+    assert trace.validate_forward_pass([model(X)]) is True
+    last = trace["linear_1_1:1"].aten_ops[-1]
+    last.payload = last.out + 1
+    with pytest.warns(tl.TorchLensWarning, match=r"aten_values_consistent at linear_1_1:1 .*aten::addmm\.default#"):
+        assert trace.validate_forward_pass([]) is False
+    failure = tl.last_validation_failure()
+    assert (failure.check, failure.op_label) == ("aten_values_consistent", "linear_1_1:1")
+    assert failure.max_abs_diff == pytest.approx(1.0, rel=1e-4)
+
+
+def test_values_of_a_run_that_keeps_the_models_own_tensors_cannot_be_compared() -> None:
+    def forward(x: Tensor) -> Tensor:
+        y = x * 2
+        y.add_(1)
+        return y
+
+    trace = run(forward, X, capture=VALUES, save_mode="reference")
+    with pytest.raises(tl.MutatedReferenceError):
+        trace.validate_forward_pass([])
+
+
 def test_operator_that_raises_is_a_row() -> None:
     def forward(x: Tensor) -> Tensor:
         with contextlib.suppress(RuntimeError):

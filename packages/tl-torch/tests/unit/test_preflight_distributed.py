@@ -102,7 +102,10 @@ def test_fsdp() -> None:
 
     wrapped = FullyShardedDataParallel(Counts(), device_id=torch.device("cpu"))
     findings = refused(wrapped)
-    assert findings[0]["detail"] == "FullyShardedDataParallel"
+    assert (findings[0]["kind"], findings[0]["detail"]) == ("fsdp", "FullyShardedDataParallel")
+    assert findings[0]["site"] == "the model"
+    inside = refused(nn.Sequential(wrapped))
+    assert (inside[0]["kind"], inside[0]["site"]) == ("fsdp", "0")
 
 
 @newer
@@ -111,7 +114,21 @@ def test_fully_shard(mesh: object) -> None:
 
     model = Counts()
     fully_shard(model, mesh=mesh)
-    assert "dtensor" in {finding["kind"] for finding in refused(model)}
+    kinds = {(finding["kind"], finding["site"]) for finding in refused(model)}
+    assert ("fsdp", "the model") in kinds
+    assert "dtensor" in {kind for kind, _ in kinds}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning", "ignore::DeprecationWarning")
+def test_sharded_tensor() -> None:
+    from torch.distributed._shard import sharded_tensor
+    from torch.distributed._shard.sharding_spec import ChunkShardingSpec
+
+    model = Counts()
+    model.table = sharded_tensor.zeros(ChunkShardingSpec(dim=0, placements=["rank:0/cpu"]), 4, 4)
+    (finding,) = refused(model)
+    assert (finding["kind"], finding["detail"], finding["site"]) == ("dtensor", "ShardedTensor", "table")
+    assert model.runs == 0
 
 
 @newer

@@ -157,7 +157,7 @@ def test_quantized_modules_are_traced_with_a_warning_at_the_call() -> None:
 
 class Unreadable(dict):
     def items(self) -> object:
-        raise OSError("no")
+        raise OSError("the disk is\ngone")
 
 
 class HoldsDeeply(nn.Module):
@@ -183,15 +183,45 @@ def innermost(value: object) -> Tensor:
 
 
 @pytest.mark.parametrize(
-    ("holder", "take"),
-    [(nested(torch.ones(2, 3)), innermost), (Unreadable(a=torch.ones(2, 3)), lambda holder: holder["a"])],
+    ("holder", "take", "why"),
+    [
+        (nested(torch.ones(2, 3)), innermost, "it is nested too deeply"),
+        (Unreadable(a=torch.ones(2, 3)), lambda holder: holder["a"], "reading it raised OSError: the disk is gone"),
+    ],
     ids=["too deep", "unreadable"],
 )
-def test_tensor_where_the_scan_was_cut_is_a_gap_of_its_own(holder: object, take: object) -> None:
+def test_tensor_where_the_scan_was_cut_is_a_gap_of_its_own(holder: object, take: object, why: str) -> None:
     trace = tl.trace(HoldsDeeply(holder, take), X)
     assert (trace.capture_verified, trace.capture_verification_reason) == (False, "held_tensor_scan_truncated")
     assert "'holder" in trace.gaps[0].message
-    assert tl.trace(HoldsDeeply(holder, None), X).capture_verified
+    assert why in trace.gaps[0].message
+    unread = tl.trace(HoldsDeeply(holder, None), X)
+    assert unread.capture_verified
+    for each in (trace, unread):
+        (row,) = each.annotations["capture_advisories"]
+        assert (row["kind"], row["count"]) == ("held_tensor_scan_truncated", 1)
+        assert str(row["first_location"]).startswith("holder")
+        assert why in str(row["message"])
+    with pytest.warns(tl.TorchLensWarning, match="has to be readable and not nested deeply"):
+        assert not tl.validate(HoldsDeeply(holder, take), X)
+    failure = tl.last_validation_failure()
+    assert (failure.check, failure.extra["reasons"]) == ("source_provenance", ["held_tensor_scan_truncated"])
+
+
+BOOKS = Unreadable(a=torch.ones(2, 3))
+
+
+def test_global_that_cannot_be_read_is_a_row_with_what_it_said() -> None:
+    class Reads(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x + BOOKS["a"]
+
+    trace = tl.trace(Reads(), X)
+    assert (trace.capture_verified, trace.capture_verification_reason) == (False, "held_tensor_scan_truncated")
+    assert advisories(trace) == [("held_tensor_scan_truncated", 1, "global:BOOKS")]
+    assert "'global:BOOKS' could not be looked into to the end: reading it raised OSError: the disk is gone." in (
+        trace.gaps[0].message
+    )
 
 
 # ---------------------------------------------------------------- compiled

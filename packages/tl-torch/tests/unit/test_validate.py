@@ -242,9 +242,24 @@ def test_a_tensor_from_nowhere() -> None:
     failure = fails(Runs(hidden), X)
     assert failure.check == "source_provenance"
     assert failure.extra["n_gaps"] == 1
-    assert "register_buffer" in failure.message
-    assert "pass it as an input" in failure.message
-    assert "create it inside forward" in failure.message
+    assert failure.message == (
+        "A tensor of shape (2, 3) was read that no recorded call made and that the model does not hold. NumPy, DLPack, "
+        "torch.Tensor(...), C++ functions bound by pybind alone and other threads make such tensors. What to do: "
+        "register the tensor with register_buffer, pass it as an input, or create it inside forward with torch functions "
+        "that capture sees: torch.tensor or torch.as_tensor in place of torch.from_numpy and its like."
+    )
+
+
+def test_memory_written_from_nowhere() -> None:
+    def written(self: Any, x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        y.numpy()[0] = 7
+        return y + 1
+
+    with torch.no_grad():
+        failure = fails(Runs(written), X)
+    assert (failure.check, failure.extra["reasons"]) == ("source_provenance", ["unseen_write"])
+    assert failure.message.endswith("What to do: write with functions of torch on the thread that runs the model.")
 
 
 def test_several_operators_from_nowhere() -> None:
@@ -258,6 +273,7 @@ def test_several_operators_from_nowhere() -> None:
     assert failure.op_label == "constant_1:1"
     assert failure.extra["reasons"] == ["unaccounted_dispatch", "unseen_source"]
     assert "2 of 3 dispatches belong to no recorded call" in failure.message
+    assert "What to do: register C++ functions with TORCH_LIBRARY" in failure.message
 
 
 LIBRARY = torch.library.Library("tltests", "DEF")
@@ -270,8 +286,23 @@ LIBRARY.impl("counted", lambda x, state: (state.add_(1), x * 2)[1], "CPU")
 def test_a_custom_operator_is_one_op() -> None:
     model = Runs(lambda self, x: torch.ops.tltests.doubled(x) + 1)
     with torch.no_grad():
-        assert [op.func_name for op in tl.trace(model, X).ops if op.kind == "op"] == ["doubled", "add"]
+        trace = tl.trace(model, X)
+        assert [op.func_name for op in trace.ops if op.kind == "op"] == ["doubled", "add"]
+        assert [op.call.kernel for op in trace.ops if op.call] == ["tltests::doubled", "add"]
         assert tl.validate(model, X)
+
+
+def test_an_operator_is_stored_with_its_namespace(tmp_path: Any) -> None:
+    LIBRARY.define("relu(Tensor x) -> Tensor")
+    LIBRARY.impl("relu", lambda x: x.clamp(min=0), "CPU")
+    model = Runs(lambda self, x: torch.ops.aten.add.Tensor(torch.ops.aten.linear(torch.ops.tltests.relu(x), X), 1))
+    trace = tl.trace(model, X)
+    loaded = tl.load(trace.save(tmp_path / "run.tlspec"))
+    for each in (trace, loaded):
+        calls = [op.call for op in each.ops if op.call]
+        assert [call.name for call in calls] == ["relu", "linear", "add"]
+        assert [call.kernel for call in calls] == ["tltests::relu", "aten::linear", "aten::add.Tensor"]
+        assert [op.cost.flops for op in each.ops if op.call] == [None, 2 * 2 * 2 * 3, 4]  # the namesake is unknown
 
 
 def test_a_custom_operator_that_writes_what_it_does_not_return() -> None:
