@@ -84,6 +84,7 @@ from tl_core._replay import Leaf as Leaf
 from tl_core._replay import Replayed as Replayed
 from tl_core._replay import UnreplayableError as UnreplayableError
 from tl_core._replay import leaves_of as leaves_of
+from tl_core._replay import leaves_of_argument as leaves_of_argument
 from tl_core._replay_host import array_difference as array_difference
 from tl_core._save import SaveOption as SaveOption
 from tl_core._save import SavePolicy as SavePolicy
@@ -230,6 +231,7 @@ __all__ = [
     "label_contains",
     "last_validation_failure",
     "leaves_of",
+    "leaves_of_argument",
     # saved values and bundles
     "load",
     "module",

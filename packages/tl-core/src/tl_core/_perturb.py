@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, final
 
 from tl_core._record import AliasRead, OpRecord, ParamRecord
-from tl_core._replay import Arguments, UnreplayableError, leaves_of, plain_numbers
+from tl_core._replay import Arguments, UnreplayableError, plain_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tl_core._record import CallRecord
     from tl_core._replay import Examiner, Leaf
 
-MAX_ATTEMPTS = 12
+MAX_ATTEMPTS = 14
 _ANSWERS_BY_RAISING = (
     RuntimeError,
     ValueError,
@@ -93,7 +93,7 @@ class Perturber:
         wrong: list[Silence] = []
         settled: set[tuple[int, int]] = set()
         silent: dict[tuple[int, int], Leaf] = {}
-        for leaf in {id(leaf): leaf for leaf in leaves_of(base.call)}.values():
+        for leaf in base.arguments.leaves:
             if isinstance(leaf, ParamRecord):
                 continue
             held = parents_of(leaf)
@@ -118,7 +118,7 @@ class Perturber:
         """Which outputs change with an argument; attempts end when all wanted ones have changed."""
         examiner = self._examiner
         value = base.arguments.value(leaf)
-        others: list[object] = [base.arguments.value(other) for other in leaves_of(base.call) if id(other) != id(leaf)]
+        others: list[object] = [base.arguments.value(other) for other in base.arguments.leaves if other is not leaf]
         others += plain_numbers(base.call)
         answers: set[int] = set()
         pending = set(wanted)
@@ -145,9 +145,7 @@ class Perturber:
         try:
             args, kwargs = base.arguments.with_values(replaced)
             again, left, _ = examiner.replay(base.call, base.outputs, args, kwargs, base.variant)
-        except UnreplayableError:
-            return set()
-        except _ANSWERS_BY_RAISING:
+        except (UnreplayableError, *_ANSWERS_BY_RAISING):
             return {output.position for output in base.outputs}
         if any(not examiner.same(one, other) for one, (_, other) in zip(written, left, strict=False)):
             return {output.position for output in base.outputs}
@@ -214,7 +212,7 @@ class Perturber:
         Where `leaf` is `constant`, so is what it meets in a constant expression, and that is replaced too.
         """
         replaced: dict[int, object] = {}
-        for other in leaves_of(base.call):
+        for other in base.arguments.leaves:
             if other is leaf:
                 continue
             value = base.arguments.value(other)
@@ -255,7 +253,7 @@ class Perturber:
         """Whether an output answers where all tensors but the weights are larger: a softmax over one is constant."""
         examiner = self._examiner
         larger: dict[int, object] = {}
-        for other in leaves_of(base.call):
+        for other in base.arguments.leaves:
             if not isinstance(other, ParamRecord):
                 value = examiner.enlarged(base.arguments.value(other))
                 if value is None:

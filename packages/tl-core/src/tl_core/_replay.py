@@ -208,14 +208,27 @@ def leaf_value(leaf: Leaf) -> object:
 class Arguments:
     """Builds the arguments of one call from saved values, some of them replaced."""
 
-    __slots__ = ("_call", "_values")
+    __slots__ = ("_call", "_twins", "_values", "leaves")
 
     def __init__(self, call: CallRecord) -> None:
         self._call = call
         self._values: dict[int, object] = {}
+        self._twins: dict[int, list[int]] = {}
+        """Further leaves by `id`, that stand for the same tensor as the one with the key."""
+        self.leaves: list[Leaf] = []
+        """Every tensor among the arguments, once."""
+        aliases: dict[tuple[int, ...], AliasRead] = {}
         for leaf in leaves_of(call):
-            if id(leaf) not in self._values:
-                self._values[id(leaf)] = leaf_value(leaf)
+            if id(leaf) in self._values:
+                continue
+            self._values[id(leaf)] = leaf_value(leaf)
+            if isinstance(leaf, AliasRead):
+                key = (id(leaf.base), *map(id, leaf.writers))
+                first = aliases.setdefault(key, leaf)
+                if first is not leaf:
+                    self._twins.setdefault(id(first), []).append(id(leaf))
+                    continue
+            self.leaves.append(leaf)
 
     def value(self, leaf: Leaf) -> object:
         """The saved value of an argument."""
@@ -225,12 +238,15 @@ class Arguments:
         """Arguments with other values for some leaves.
 
         Args:
-            replaced: values by `id(leaf)`; empty for the arguments as they were.
+            replaced: values by `id` of one of `leaves`; empty for the arguments as they were.
 
         Raises:
             UnreplayableError: an argument was of a kind that is not kept.
         """
         values = {**self._values, **replaced} if replaced else self._values
+        for first, twins in self._twins.items():
+            if first in replaced:
+                values |= dict.fromkeys(twins, replaced[first])
         args = [_filled(value, values) for value in self._call.args]
         return args, {name: _filled(value, values) for name, value in (self._call.kwargs or {}).items()}
 

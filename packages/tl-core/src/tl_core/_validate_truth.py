@@ -10,7 +10,7 @@ from tl_core._validate_finding import Finding
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tl_core._record import ModuleCallRecord, OpRecord, Records
+    from tl_core._record import CallRecord, ModuleCallRecord, OpRecord, Records
     from tl_core._replay import Examiner
     from tl_core._validate_finding import GroundTruth, ModuleTruth
 
@@ -94,10 +94,14 @@ def _module_call_findings(
 def _composed(records: Records, call: ModuleCallRecord, expected: ModuleTruth, examiner: Examiner) -> bool:
     """Whether what was returned lies in memory that several ops of the call wrote."""
     ops = records.ops
-    writers = [op for op in ops[call.first_op : call.stop_op] if op.call is not None and op.call.inplace]
+    writers = [op for op in ops[call.first_op : call.stop_op] if op.call is not None and _writes(op.call)]
     sources = [materialize(op.payload) for op in [*(ops[index] for index in call.outputs), *writers]]
     known = [value for value in sources if value is not None]
     return bool(writers) and all(examiner.contains(value, known) for value in expected.tensors)
+
+
+def _writes(call: CallRecord) -> bool:
+    return call.inplace or call.name.endswith("_") or "out" in (call.kwargs or ())
 
 
 def buffer_findings(
@@ -162,15 +166,28 @@ def non_finite_findings(records: Records, examiner: Examiner) -> Iterator[Findin
         return
     for op, state in zip(outputs, states, strict=True):
         if state != "all":
-            origin = _origin(records, op, examiner)
-            yield Finding(
-                origin.index,
-                "perturbation",
-                f"elements of its output are not finite, reach the output {op.address or 'of the model'}, and cannot "
-                "answer to a change of its parents",
-                saved=materialize(origin.payload),
-                extra={"degenerate_kind": "partly_non_finite_output"},
-            )
+            yield _non_finite(_origin(records, op, examiner), op, examiner)
+
+
+def _non_finite(origin: OpRecord, output: OpRecord, examiner: Examiner) -> Finding:
+    """What is wrong where the elements came from that are not finite and reach an output."""
+    saved = materialize(origin.payload)
+    if origin.call is not None and origin.parents and examiner.finiteness(saved) == "none":
+        return Finding(
+            origin.index,
+            "degenerate_forward",
+            "no element of its output is finite, so nothing can be checked",
+            saved=saved,
+            extra={"degenerate_kind": "non_finite_output", "scope": "op"},
+        )
+    return Finding(
+        origin.index,
+        "perturbation",
+        f"elements of its output are not finite, reach the output {output.address or 'of the model'}, and cannot answer "
+        "to a change of its parents",
+        saved=saved,
+        extra={"degenerate_kind": "partly_non_finite_output"},
+    )
 
 
 def _origin(records: Records, op: OpRecord, examiner: Examiner) -> OpRecord:

@@ -173,9 +173,10 @@ class ArgumentReader:
     ) -> Iterable[int]:  # fmt: skip
         """Parents of an output of a call that read aliased memory; a view depends on the part that it shows."""
         merged = list(parents)
+        shown = info.write_rule == "none" and self._ledger.find(output) is None  # one given as `out=` was there before
         for aliased in reversed(aliases):
             record = aliased.entry.record
-            is_view = info.write_rule == "none" and memory is aliased.entry.memory
+            is_view = shown and memory is aliased.entry.memory
             region = Region(output) if is_view else aliased.region
             after = record.index if isinstance(record, OpRecord) else -1
             writes, old = last_writers(region, aliased.entry.memory.writes or (), after)

@@ -224,7 +224,7 @@ class Recorder(TorchFunctionMode):
             duration, bool(written) and info.write_rule in _IN_PLACE,
         )  # fmt: skip
         if info.meta is not None:
-            call.meta = dict(info.meta)
+            call.meta = info.noted(args)
         own = tuple(parents) if len(parents) < 2 or aliases else tuple(dict.fromkeys(parents))
         first = self._record_outputs(call, outputs, own, aliases, info)
         if written:

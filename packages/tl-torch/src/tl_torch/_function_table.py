@@ -41,7 +41,7 @@ class FunctionInfo:
     """Facts about one function, looked up on every call."""
 
     __slots__ = (
-        "getter", "inplace_at", "kernel", "meta", "name", "overwrites", "read_kind", "role", "trusted", "undeclared", "write_rule",
+        "getter", "inplace_at", "kernel", "layout", "meta", "name", "overwrites", "read_kind", "role", "trusted", "undeclared", "write_rule",
     )  # fmt: skip
 
     def __init__(
@@ -62,8 +62,23 @@ class FunctionInfo:
         """Position of a parameter called `inplace`, where there is one: then it says whether a call writes."""
         self.undeclared: Written | None = None
         """Under the rule `declared`: which of its arguments a call writes."""
-        self.meta: Mapping[str, object] | None = None
+        self.layout = name in LAYOUT_READERS
+        """Whether its result depends on where in memory its first argument lies."""
+        self.meta: Mapping[str, object] | None = {} if self.layout else None
         """Rare facts that every call of it carries."""
+
+    def noted(self, args: Sequence[Any]) -> dict[str, object]:
+        """Rare facts of one call."""
+        facts = dict(self.meta or {})
+        if self.layout and args and isinstance(args[0], torch.Tensor):
+            facts[LAYOUT_KEY] = (args[0].storage_offset(), tuple(args[0].stride()))
+        return facts
+
+
+LAYOUT_KEY = "layout"
+"""Key of `CallRecord.meta`: storage offset and strides of the first argument, in elements."""
+LAYOUT_READERS = frozenset({"as_strided", "as_strided_copy", "as_strided_scatter"})
+"""Functions that look at the memory of their first argument rather than at the tensor."""
 
 
 OVERWRITERS = frozenset({

@@ -27,6 +27,14 @@ def _far_above(value: torch.Tensor) -> torch.Tensor:
     return value.clamp(min=0) + (1 << 20)
 
 
+def _lowest(value: torch.Tensor) -> torch.Tensor:
+    return torch.full_like(value, torch.finfo(value.dtype).min / 4)
+
+
+def _highest(value: torch.Tensor) -> torch.Tensor:
+    return torch.full_like(value, torch.finfo(value.dtype).max / 4)
+
+
 @final
 class Perturbations:
     """Makes perturbed values from generators of its own, so that torch's stay where they are."""
@@ -44,6 +52,7 @@ class Perturbations:
             lambda v: v.mul(v.numel() + 1.5),
         )
         self._equated = (*self._real, _not_a_number)
+        self._ordered = (*self._real, _lowest, _highest)
         self._whole: tuple[Way, ...] = (
             lambda v: v.reshape(-1).flip(0).reshape(v.shape),
             self._within,
@@ -76,12 +85,7 @@ class Perturbations:
         """
         value = value.detach()
         if not value.numel():
-            shape = [max(size, 1) for size in value.shape]
-            if attempt:
-                return None
-            real = value.is_floating_point() or value.is_complex() or value.dtype is torch.bool
-            fill = torch.ones if real else torch.zeros  # a whole number may be an index
-            return fill(shape, dtype=value.dtype, device=value.device)
+            return _filled(value, attempt)
         if value.is_quantized or value.layout is not torch.strided:
             return None
         with torch.no_grad():
@@ -99,6 +103,8 @@ class Perturbations:
                 other = self._attempt(value.float(), attempt, function, others)
                 return None if other is None else other.to(value.dtype)
             ways = self._equated if function in {"eq", "ne"} else self._real
+            if function in COMPARISONS and ways is self._real and not value.is_complex():
+                ways = self._ordered
             if attempt >= len(self._real) and attempt < len(ways):
                 return ways[attempt](value)
         else:
@@ -150,6 +156,15 @@ class Perturbations:
             low, high + 1, value.shape, generator=self._generator(value.device), device=value.device, dtype=torch.int64
         )
         return drawn.to(value.dtype)
+
+
+def _filled(value: torch.Tensor, attempt: int) -> torch.Tensor | None:
+    """A value that is not empty, in the place of an empty one: of zeros first where it may be an index."""
+    real = value.is_floating_point() or value.is_complex() or value.dtype is torch.bool
+    fills = (torch.ones,) if real else (torch.zeros, torch.ones)
+    if attempt >= len(fills):
+        return None
+    return fills[attempt]([max(size, 1) for size in value.shape], dtype=value.dtype, device=value.device)
 
 
 def _borrowed(value: torch.Tensor, other: object) -> torch.Tensor:

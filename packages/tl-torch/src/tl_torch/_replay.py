@@ -7,12 +7,22 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
 
-from tl_core import CallRecord, Difference, Finiteness, OpRecord, ParamRecord, Replayed, UnreplayableError
-from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, describe
+from tl_core import (
+    AliasRead,
+    CallRecord,
+    Difference,
+    Finiteness,
+    OpRecord,
+    ParamRecord,
+    Replayed,
+    UnreplayableError,
+    leaves_of_argument,
+)
+from tl_torch._function_table import FUNCTION_TABLE, LAYOUT_KEY, FunctionInfo, describe
 from tl_torch._perturb import Perturbations
+from tl_torch._replay_layout import laid_out
 from tl_torch._replay_table import (
-    INDEX_FIRST,
-    INDEXING,
+    INDEX_AT,
     OVERWRITING,
     SHAPE_ONLY_FIRST,
     SHAPE_ONLY_SECOND,
@@ -87,6 +97,9 @@ class TorchExaminer:
         info = self._functions.get(function)
         if info is None:
             info = self._functions[function] = describe(function)
+        layout = None if call.meta is None else call.meta.get(LAYOUT_KEY)
+        if layout is not None:
+            args = laid_out(function, args, kwargs, cast("tuple[int, tuple[int, ...]]", layout))
         copies: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
         if call.inplace or info.write_rule != "none" or "out" in kwargs:
             args, kwargs = _isolated(info, call, args, kwargs, copies)
@@ -168,8 +181,7 @@ class TorchExaminer:
             return "shape_only"
         if first and call.name in OVERWRITING:
             return "overwritten"
-        points = call.name in INDEXING and (not first or call.name in INDEX_FIRST)
-        return "index" if points and _is_index(leaf) else None
+        return "index" if _is_index(call, leaf) else None
 
     def uninitialised(self, call: CallRecord) -> bool:
         """Whether the call returns memory as it found it."""
@@ -223,10 +235,13 @@ def _isolated(
     return [_mapped(args[0], copied), *args[1:]], named
 
 
-def _is_index(leaf: Leaf) -> bool:
-    dtype = getattr(leaf, "dtype", None) or getattr(getattr(leaf, "base", None), "dtype", None)
-    name = str(dtype).rpartition(".")[2]
-    return name.startswith(("int", "uint", "bool"))
+def _is_index(call: CallRecord, leaf: Leaf) -> bool:
+    """Whether an argument says where: it stands at such a place, and is of whole numbers or a mask."""
+    places = INDEX_AT.get(call.name, ())
+    if not any(leaf is given for place in places for given in leaves_of_argument(call, *place)):
+        return False
+    record = leaf.base if isinstance(leaf, AliasRead) else leaf
+    return str(record.dtype).rpartition(".")[2].startswith(("int", "uint", "bool"))
 
 
 @contextmanager

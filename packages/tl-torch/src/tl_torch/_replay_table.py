@@ -12,16 +12,20 @@ SHAPE_ONLY_SECOND = frozenset({"expand_as", "view_as", "reshape_as", "type_as", 
 SHAPED_BY_ALL = frozenset({"broadcast_tensors", "meshgrid"})
 """Functions each of whose outputs takes its values from one argument and its shape from all."""
 
-INDEXING = frozenset({
-    "getitem", "setitem", "gather", "index_select", "embedding", "embedding_bag", "take", "take_along_dim", "scatter",
-    "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy",
-    "index_copy_", "index_fill", "index_fill_", "index_put", "index_put_", "masked_fill", "masked_fill_", "masked_scatter",
-    "masked_scatter_", "masked_select", "where", "put_", "take_along_axis",
-})  # fmt: skip
-"""Functions with an argument that says where; equal values there make a change of place invisible."""
-
-INDEX_FIRST = frozenset({"where", "embedding", "embedding_bag"})
-"""Those among them whose first argument says where."""
+_MASK, _DIM_INDEX = ((1, "mask"),), ((2, "index"),)
+INDEX_AT: dict[str, tuple[tuple[int, str], ...]] = {
+    "getitem": ((1, ""),), "setitem": ((1, ""),), "where": ((0, "condition"),),
+    "gather": _DIM_INDEX, "index_select": _DIM_INDEX, "index_add": _DIM_INDEX, "index_add_": _DIM_INDEX,
+    "index_copy": _DIM_INDEX, "index_copy_": _DIM_INDEX, "index_fill": _DIM_INDEX, "index_fill_": _DIM_INDEX,
+    "scatter": _DIM_INDEX, "scatter_": _DIM_INDEX, "scatter_add": _DIM_INDEX, "scatter_add_": _DIM_INDEX,
+    "scatter_reduce": _DIM_INDEX, "scatter_reduce_": _DIM_INDEX,
+    "index_put": ((1, "indices"),), "index_put_": ((1, "indices"),),
+    "masked_fill": _MASK, "masked_fill_": _MASK, "masked_scatter": _MASK, "masked_scatter_": _MASK, "masked_select": _MASK,
+    "take": ((1, "index"),), "put_": ((1, "index"),), "take_along_dim": ((1, "indices"),),
+    "embedding": ((0, "input"), (1, "indices")),
+    "embedding_bag": ((0, "input"), (1, "indices"), (2, "offsets")),
+}  # fmt: skip
+"""Arguments that say where, by position and name; equal values there make a change of place invisible."""
 
 OVERWRITING = frozenset({
     "setitem", "copy_", "index_put_", "index_put", "masked_fill_", "masked_fill", "masked_scatter_", "masked_scatter",
@@ -40,6 +44,6 @@ FINITENESS_TESTS = frozenset({"isnan", "isinf", "isfinite", "isposinf", "isnegin
 
 COMPARISONS = frozenset({
     "lt", "le", "gt", "ge", "eq", "ne", "less", "less_equal", "greater", "greater_equal", "clamp", "clip", "clamp_min",
-    "clamp_max", "minimum", "maximum", "min", "max", "isin",
+    "clamp_max", "clamp_", "clip_", "clamp_min_", "clamp_max_", "minimum", "maximum", "fmin", "fmax", "min", "max", "isin",
 })  # fmt: skip
-"""Functions that may need a whole number far away to answer; elsewhere it could be an index or a size."""
+"""Functions that may need a number far away to answer; elsewhere a whole number could be an index or a size."""

@@ -7,14 +7,18 @@ numbers. Nothing of torch or of the code under test is used here.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Sequence
 
 Array = np.ndarray
+Nature = Literal["weight", "constant", "mixed"]
+"""Where a value comes from: buffers alone, neither inputs nor buffers, or anything else."""
+TRIES = 24
+"""Other values that an operand is given before it counts as ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,14 @@ class Step:
     name: str
     parents: tuple[str, ...]
     value: list[object] | int
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An op that no record can prove, and the check that has to say so."""
+
+    key: str
+    check: Literal["perturbation", "degenerate_forward"]
 
 
 @dataclass(slots=True)
@@ -73,14 +85,23 @@ class Value:
 class Machine:
     """Runs ops one by one and keeps their records."""
 
+    dtype: type = np.int64
     steps: list[Step] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    """Calls that ignore an operand or give nothing finite, in order."""
+    born: Fault | None = None
+    """The first op some of whose elements are not finite: a fault where they reach an output."""
+    natures: list[Nature] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)
+    """Position of each step by its key."""
     computed: int = 0
+    random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(1))
     sources: dict[int, str] = field(default_factory=dict)
     """Values that are not recorded before they are first read, with their keys."""
 
     def source(self, key: str, array: Array, *, lazy: bool, marks: Sequence[str] = ()) -> Value:
         """Bring in a tensor from outside; a lazy one is recorded when it is first read."""
-        memory = Memory(array.reshape(-1).copy(), np.full(array.size, -1))
+        memory = Memory(array.reshape(-1).astype(self.dtype), np.full(array.size, -1))
         value = Value(memory, np.arange(array.size).reshape(array.shape), -1, frozenset(marks))
         if lazy:
             self.sources[id(value)] = key
@@ -109,17 +130,22 @@ class Machine:
         own = [] if newer.size and newer.all() else [value.producer]
         return [self.steps[step].key for step in [*own, *np.unique(stamps[newer])]]
 
-    def compute(self, name: str, reads: Sequence[Value], *arrays: Array) -> list[Value]:
-        """Record a call whose outputs lie in new memory."""
+    def compute(
+        self, name: str, reads: Sequence[Value], function: Callable[..., Array], *, whole: bool = False,
+        excused: Collection[int] = (),
+    ) -> Value:  # fmt: skip
+        """Record a call whose output lies in new memory; `whole` says that it holds no real numbers.
+
+        Operands at the positions `excused` give a shape or say where, and need not matter.
+        """
         parents = self.parents(*reads)
         row_major = all(value.contiguous for value in reads)
-        outputs = []
-        for array in arrays:
-            step = self._op(name, parents, array)
-            memory = Memory(array.reshape(-1).astype(np.int64), np.full(array.size, step))
-            cells = np.arange(array.size).reshape(array.shape)
-            outputs.append(Value(memory, cells, step, row_major=row_major))
-        return outputs
+        array = function(*[value.array for value in reads])
+        step = self._op(name, parents, array)
+        memory = Memory(array.reshape(-1).astype(array.dtype if whole else self.dtype), np.full(array.size, step))
+        cells = np.arange(array.size).reshape(array.shape)
+        self._judge(step, reads, function, array, excused=excused)
+        return Value(memory, cells, step, row_major=row_major)
 
     def view(self, name: str, base: Value, *cells: Array, mark: str = "view") -> list[Value]:
         """Record a call whose outputs are views; each comes from the writers of what it shows."""
@@ -128,31 +154,100 @@ class Machine:
         for shown in cells:
             part = Value(base.memory, shown, base.producer)
             step = self._op(name, self.parents(part), part.array)
+            self._judge(step, [part], np.array, part.array)
             outputs.append(Value(base.memory, shown, step, base.marks | {mark}, base.row_major))
         return outputs
 
     def same(self, name: str, value: Value) -> Value:
         """Record a call that returned its own argument."""
         value.producer = self._op(name, self.parents(value), value.array)
+        self._judge(value.producer, [value], np.array, value.array)
         return value
 
-    def write(self, name: str, target: Value, reads: Sequence[Value], array: Array, place: Array | None = None) -> None:
-        """Record a call that writes `array` into `target`, or into the cells `place` of it."""
+    def write(
+        self, name: str, target: Value, reads: Sequence[Value], function: Callable[..., Array],
+        place: Array | None = None, excused: Collection[int] = (),
+    ) -> None:  # fmt: skip
+        """Record a call that writes what `function` makes of `reads` into `target`, or into the cells `place` of it.
+
+        Operands at the positions `excused` are written over or say where, and need not matter.
+        """
         place = target.cells if place is None else place
         parents = self.parents(*reads)
         self.touch(target)
-        target.memory.values[place] = array
+        given = [value.array for value in reads]
+        target.memory.values[place] = function(*given)
         step = self._op(name, parents, target.array)
         target.memory.written[place] = step
         target.producer = step
+        self._judge(step, reads, function, target.array, given, excused)
 
-    def write_all(self, name: str, targets: Sequence[Value], arrays: Sequence[Array]) -> None:
+    def write_all(self, name: str, targets: Sequence[Value], function: Callable[..., Array]) -> None:
         """Record one call that writes several tensors, each of which may depend on all of them."""
         parents = self.parents(*targets)
-        for target, array in zip(targets, arrays, strict=True):
-            target.memory.values[target.cells] = array
+        for target in targets:
+            target.memory.values[target.cells] = function(target.array)
             target.producer = self._op(name, parents, target.array)
             target.memory.written[target.cells] = target.producer
+            self._judge(target.producer, [], function, target.array)
+
+    # ---------------------------------------------------------------- can a record of it be proved?
+
+    def _judge(
+        self, step: int, reads: Sequence[Value], function: Callable[..., Array], result: Array,
+        given: Sequence[Array] | None = None, excused: Collection[int] = (),
+    ) -> None:  # fmt: skip
+        """Note a fault where the whole result is not finite, or an operand does not matter."""
+        key = self.steps[step].key
+        if (
+            self.steps[step].parents
+            and result.size
+            and not np.isfinite(result).any()
+            and self.natures[step] != "constant"
+        ):
+            self.faults.append(Fault(key, "degenerate_forward"))
+            return
+        if result.size and not np.isfinite(result).all() and self.born is None:
+            whole = bool(self.steps[step].parents) and not np.isfinite(result).any()
+            self.born = Fault(key, "degenerate_forward" if whole else "perturbation")
+        arrays = [value.array for value in reads] if given is None else list(given)
+        if not result.size or not all(array.size for array in arrays):
+            return
+        for position, operand in enumerate(reads):
+            if position not in excused and not self._matters(operand, reads, arrays, function):
+                self.faults.append(Fault(key, "perturbation"))
+                return
+
+    def _matters(
+        self, operand: Value, reads: Sequence[Value], arrays: Sequence[Array], function: Callable[..., Array]
+    ) -> bool:
+        """Whether the result changes with an operand, its other constants and weights being what they may be."""
+        constant = self._nature(operand) == "constant"
+        for attempt in range(TRIES):
+            free = attempt >= TRIES // 2
+            before = [
+                self._other(array) if free and other is not operand and self._may_differ(other, constant) else array
+                for other, array in zip(reads, arrays, strict=True)
+            ]
+            given = next(array for other, array in zip(reads, before, strict=True) if other is operand)
+            changed = self._other(given)
+            after = [changed if other is operand else array for other, array in zip(reads, before, strict=True)]
+            if not np.array_equal(function(*before), function(*after), equal_nan=True):
+                return True
+        return False
+
+    def _may_differ(self, value: Value, constant: bool) -> bool:
+        nature = self._nature(value)
+        return nature == "weight" or (constant and nature == "constant")
+
+    def _other(self, array: Array) -> Array:
+        if array.dtype == bool:
+            return self.random.integers(0, 2, array.shape).astype(bool)
+        return self.random.integers(-1000, 1000, array.shape).astype(array.dtype)
+
+    def _nature(self, value: Value) -> Nature:
+        """Whether all that a tensor holds comes from buffers, or all of it from neither inputs nor buffers."""
+        return _common([self.natures[self.numbers[key]] for key in self._writers(value)])
 
     def _op(self, name: str, parents: tuple[str, ...], array: Array) -> int:
         key = f"op {self.computed}"
@@ -160,5 +255,16 @@ class Machine:
         return self._record(key, name, parents, array)
 
     def _record(self, key: str, name: str, parents: tuple[str, ...], array: Array) -> int:
+        natures: dict[str, Nature] = {"input": "mixed", "buffer": "weight", "ones_like": "constant"}
+        self.natures.append(natures.get(name) or _common([self.natures[self.numbers[parent]] for parent in parents]))
+        self.numbers[key] = len(self.steps)
         self.steps.append(Step(key, name, parents, array.tolist()))
         return len(self.steps) - 1
+
+
+def _common(natures: Sequence[Nature]) -> Nature:
+    """The nature of what is made of values of these natures; what is made of nothing is constant."""
+    found = set(natures)
+    if found <= {"constant"}:
+        return "constant"
+    return "weight" if found == {"weight"} else "mixed"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from hypothesis import strategies as st
-from machine import Machine, Step, Value
+from machine import Fault, Machine, Step, Value
 
 Draw = Callable[[st.SearchStrategy], object]
 
@@ -25,6 +25,8 @@ class Program:
     features: frozenset[str]
     inputs: tuple[list[object], ...]
     buffers: tuple[list[object], ...]
+    fault: Fault | None
+    """Why no record of it can be proved."""
 
     @property
     def text(self) -> str:
@@ -39,15 +41,21 @@ class Program:
 class Writer:
     """Draws one instruction after the other and runs it in the interpreter."""
 
-    def __init__(self, draw: Draw) -> None:
+    def __init__(self, draw: Draw, dtype: type = np.int64, *, healthy: bool = False) -> None:
         self.draw = draw
-        self.machine = Machine()
+        self.machine = Machine(dtype)
+        self.healthy = healthy
+        """Whether no instruction ignores an operand on purpose."""
         self.values: dict[str, Value] = {}
         self.lines: list[str] = []
         self.features: set[str] = set()
 
     def number(self, low: int, high: int) -> int:
         return self.draw(st.integers(low, high))
+
+    def factor(self, number: int) -> int:
+        """A number to multiply by."""
+        return number or 7 if self.healthy else number
 
     def pick(self, wanted: Callable[[Value], bool] = lambda value: True) -> tuple[str, Value] | None:
         """Choose a tensor; the newest come first when hypothesis makes an example smaller."""
@@ -70,36 +78,39 @@ class Writer:
     def factory(self) -> None:
         shape = tuple(self.number(1, 3) for _ in range(self.number(1, 2)))
         fill = self.number(-3, 3)
-        (value,) = self.machine.compute("full", [], np.full(shape, fill))
-        self.add(f"torch.full({shape}, {fill})", value)
+        real = "" if self.machine.dtype is np.int64 else ", dtype=torch.float64"
+        value = self.machine.compute("full", [], lambda: np.full(shape, fill, self.machine.dtype))
+        self.add(f"torch.full({shape}, {fill}{real})", value)
 
     def scalar(self) -> None:
         name, value = self.pick()
         by = self.number(-2, 3)
-        call, text, array = [
-            ("add", f"{name} + {by}", value.array + by),
-            ("mul", f"torch.mul({name}, {by})", value.array * by),
-            ("neg", f"-{name}", -value.array),
-            ("clone", f"{name}.clone()", value.array.copy()),
+        call, text, function = [
+            ("add", f"{name} + {by}", lambda a: a + by),
+            ("mul", f"torch.mul({name}, {self.factor(by)})", lambda a: a * self.factor(by)),
+            ("neg", f"-{name}", np.negative),
+            ("clone", f"{name}.clone()", np.array),
         ][self.number(0, 3)]
-        self.add(text, *self.machine.compute(call, [value], array))
+        self.add(text, self.machine.compute(call, [value], function))
 
     def binary(self) -> None:
         left, a = self.pick()
         right, b = self.pick(lambda other: other.shape == a.shape)
-        call, text, array = [
-            ("add", f"{left} + {right}", a.array + b.array),
-            ("sub", f"torch.sub({left}, {right})", a.array - b.array),
-            ("maximum", f"torch.maximum({left}, {right})", np.maximum(a.array, b.array)),
+        call, text, function = [
+            ("add", f"{left} + {right}", np.add),
+            ("sub", f"torch.sub({left}, {right})", np.subtract),
+            ("maximum", f"torch.maximum({left}, {right})", np.maximum),
         ][self.number(0, 2)]
-        self.add(text, *self.machine.compute(call, [a, b], array))
+        if self.healthy and a is b and call == "sub":
+            return
+        self.add(text, self.machine.compute(call, [a, b], function))
 
     def reduction(self) -> None:
         name, value = self.pick(lambda value: len(value.shape) >= 1) or self.pick()
         if len(value.shape) == 0:
             return
         dim = self.number(0, len(value.shape) - 1)
-        (total,) = self.machine.compute("sum", [value], value.array.sum(dim))
+        total = self.machine.compute("sum", [value], lambda a: a.sum(dim))
         self.add(f"{name}.sum({dim})", total)
 
     def product(self) -> None:
@@ -111,14 +122,16 @@ class Writer:
         if other is None:
             return
         right, b = other
-        self.add(f"{left} @ {right}", *self.machine.compute("matmul", [a, b], a.array @ b.array))
+        if self.healthy and not (a.array.any() and b.array.any()):
+            return
+        self.add(f"{left} @ {right}", self.machine.compute("matmul", [a, b], np.matmul))
 
     def joined(self) -> None:
         first, a = self.pick()
         second, b = self.pick(lambda other: other.shape == a.shape)
         call = ["stack", "cat"][self.number(0, 1) if a.shape else 0]
         join = {"stack": np.stack, "cat": np.concatenate}[call]
-        (value,) = self.machine.compute(call, [a, b], join([a.array, b.array]))
+        value = self.machine.compute(call, [a, b], lambda *parts: join(parts))
         self.add(f"torch.{call}([{first}, {second}])", value)
 
     # Views.
@@ -222,13 +235,13 @@ class Writer:
             return
         name, value = choice
         by = self.number(-2, 3)
-        call, text, array = [
-            ("add_", f"{name}.add_({by})", value.array + by),
-            ("mul_", f"{name} *= {by}", value.array * by),
-            ("neg_", f"{name}.neg_()", -value.array),
+        call, text, function = [
+            ("add_", f"{name}.add_({by})", lambda a: a + by),
+            ("mul_", f"{name} *= {self.factor(by)}", lambda a: a * self.factor(by)),
+            ("neg_", f"{name}.neg_()", np.negative),
         ][self.number(0, 2)]
         self.wrote(value)
-        self.machine.write(call, value, [value], array)
+        self.machine.write(call, value, [value], function)
         self.add(text)
 
     def apart(self, value: Value) -> tuple[str, Value] | None:
@@ -244,7 +257,7 @@ class Writer:
         if other is None:
             return
         self.wrote(value)
-        self.machine.write("add_", value, [value, other[1]], value.array + other[1].array)
+        self.machine.write("add_", value, [value, other[1]], np.add)
         self.add(f"{name}.add_({other[0]})")
 
     def overwritten(self) -> None:
@@ -256,11 +269,11 @@ class Writer:
         self.wrote(value)
         if other is None:
             fill = self.number(-3, 3)
-            self.machine.write("fill_", value, [], np.full(value.shape, fill))
+            self.machine.write("fill_", value, [], lambda: np.full(value.shape, fill))
             self.add(f"{name}.fill_({fill})")
         else:
             self.machine.touch(value)
-            self.machine.write("copy_", value, [other[1]], other[1].array)
+            self.machine.write("copy_", value, [other[1]], np.array)
             self.add(f"{name}.copy_({other[0]})")
 
     def masked(self) -> None:
@@ -268,10 +281,9 @@ class Writer:
         if choice is None:
             return
         name, value = choice
-        keep = value.array > 0
-        (mask,) = self.machine.compute("gt", [value], keep)
+        mask = self.machine.compute("gt", [value], lambda a: a > 0, whole=True)
         self.wrote(value)
-        self.machine.write("masked_fill_", value, [value, mask], np.where(keep, -1, value.array))
+        self.machine.write("masked_fill_", value, [value, mask], lambda a, keep: np.where(keep, -1, a), excused={0, 1})
         self.add(f"{name}.masked_fill_({name} > 0, -1)")
 
     def assigned(self) -> None:
@@ -287,10 +299,10 @@ class Writer:
             return
         self.wrote(value)
         if other is None:
-            self.machine.write("setitem", value, [value], np.full(part.shape, 5), place)
+            self.machine.write("setitem", value, [value], lambda a: np.full(part.shape, 5), place, excused={0})
             self.add(f"{name}[{index[0]}] = 5")
         else:
-            self.machine.write("setitem", value, [value, other[1]], other[1].array, place)
+            self.machine.write("setitem", value, [value, other[1]], lambda a, b: b, place, excused={0})
             self.add(f"{name}[{index[0]}] = {other[0]}")
 
     def assigned_at(self) -> None:
@@ -300,11 +312,15 @@ class Writer:
             return
         name, value = choice
         row = self.number(0, value.shape[0] - 1)
-        (index,) = self.machine.compute("tensor", [], np.array([row]))
-        array = value.array
-        array[row] = 4
+        index = self.machine.compute("tensor", [], lambda: np.array([row]), whole=True)
+
+        def assigned(array: np.ndarray, rows: np.ndarray) -> np.ndarray:
+            array = array.copy()
+            array[rows] = 4
+            return array
+
         self.wrote(value)
-        self.machine.write("setitem", value, [value, index], array)
+        self.machine.write("setitem", value, [value, index], assigned, excused={0, 1})
         self.add(f"{name}[torch.tensor([{row}])] = 4")
 
     def flagged(self) -> None:
@@ -312,7 +328,7 @@ class Writer:
         if choice is not None:
             name, value = choice
             self.wrote(value)
-            self.machine.write("relu", value, [value], np.maximum(value.array, 0))
+            self.machine.write("relu", value, [value], lambda a: np.maximum(a, 0))
             self.add(f"torch.nn.functional.relu({name}, inplace=True)")
 
     def together(self) -> None:
@@ -326,7 +342,7 @@ class Writer:
         by = self.number(1, 3)
         self.wrote(a)
         self.wrote(b)
-        self.machine.write_all("_foreach_add_", [a, b], [a.array + by, b.array + by])
+        self.machine.write_all("_foreach_add_", [a, b], lambda array: array + by)
         self.add(f"torch._foreach_add_([{left}, {right}], {by})")
 
     def out(self) -> None:
@@ -339,8 +355,96 @@ class Writer:
             return
         self.wrote(value, "out=")
         by = self.number(-2, 3)
-        self.machine.write("mul", value, [other[1]], other[1].array * by)
-        self.add(f"torch.mul({other[0]}, {by}, out={name})")
+        self.machine.write("mul", value, [other[1]], lambda a: a * self.factor(by))
+        self.add(f"torch.mul({other[0]}, {self.factor(by)}, out={name})")
+
+    # Calls of programs that are to be judged.
+
+    def function_of_one(self) -> None:
+        name, value = self.pick(lambda value: value.cells.size > 0)
+        call, text, function = [
+            ("clamp", f"{name}.clamp(-2, 30)", lambda a: np.clip(a, -2, 30)),
+            ("abs", f"torch.abs({name})", np.abs),
+            ("relu", f"{name}.relu()", lambda a: np.maximum(a, 0)),
+            ("flip", f"{name}.flip(0)", lambda a: np.flip(a, 0)),
+            ("cumsum", f"{name}.cumsum(0)", lambda a: np.cumsum(a, 0)),
+            ("amax", f"{name}.amax()", np.max),
+        ][self.number(0, 5)]
+        if value.shape or call not in {"flip", "cumsum"}:
+            self.add(text, self.machine.compute(call, [value], function))
+
+    def function_of_two(self) -> None:
+        left, a = self.pick(lambda value: value.cells.size > 0)
+        right, b = self.pick(lambda other: other.shape == a.shape)
+        call, text, function = [
+            ("minimum", f"torch.minimum({left}, {right})", np.minimum),
+            ("mul", f"{left} * {right}", np.multiply),
+        ][self.number(0, 1)]
+        if call == "mul" and self.healthy and not (a.array.any() and b.array.any()):
+            return
+        self.add(text, self.machine.compute(call, [a, b], function))
+
+    def chosen(self) -> None:
+        """Elements of one tensor where a mask says so, of another elsewhere."""
+        left, a = self.pick(lambda value: value.cells.size > 0)
+        right, b = self.pick(lambda other: other.shape == a.shape and other is not a) or (left, a)
+        if a is b or (self.healthy and ((a.array > 2).all() or not (a.array > 2).any())):
+            return
+        mask = self.machine.compute("gt", [a], lambda array: array > 2, whole=True)
+        self.add(
+            f"torch.where({left} > 2, {left}, {right})",
+            self.machine.compute("where", [mask, a, b], np.where, excused={0}),
+        )
+
+    def rows(self) -> None:
+        name, value = self.pick(lambda value: len(value.shape) > 0 and value.cells.size > 0)
+        row = self.number(0, value.shape[0] - 1)
+        index = self.machine.compute("tensor", [], lambda: np.array([row, 0]), whole=True)
+        self.add(
+            f"torch.index_select({name}, 0, torch.tensor([{row}, 0]))",
+            self.machine.compute("index_select", [value, index], lambda a, at: a[at], excused={1}),
+        )
+
+    def like(self) -> None:
+        name, value = self.pick()
+        self.add(f"torch.ones_like({name})", self.machine.compute("ones_like", [value], np.ones_like, excused={0}))
+
+    # Calls that no record can prove.
+
+    def fault(self) -> None:
+        """Ignore an operand, or give nothing finite."""
+        name, value = self.pick(lambda value: value.cells.size > 0)
+        compute, real = self.machine.compute, self.machine.dtype is np.float64
+        kind = [4, 5, 0, 1, 2, 3][self.number(0, 5)] if real else self.number(0, 3)
+        if kind == 0:
+            self.add(f"torch.mul({name}, 0)", compute("mul", [value], lambda a: a * 0))
+        elif kind == 1:
+            self.add(f"{name} - {name}", compute("sub", [value, value], np.subtract))
+        elif kind == 2:
+            self.add(f"{name}.clamp(2, 2)", compute("clamp", [value], lambda a: np.clip(a, 2, 2)))
+        elif kind == 3:
+            other = compute("neg", [value], np.negative)
+            mask = compute("ones", [], lambda: np.ones(value.shape, bool), whole=True)
+            line = f"torch.where(torch.ones({value.shape}, dtype=torch.bool), {name}, t{len(self.values)})"
+            self.add(f"-{name}", other)
+            self.add(line, compute("where", [mask, value, other], np.where, excused={0}))
+        elif kind == 4:
+            self.add(f"{name} / 0", compute("div", [value], lambda a: a / np.zeros(())))
+        else:
+            self.spoil()
+
+    def spoil(self) -> None:
+        """Write what is not a number."""
+        choice = self.target()
+        index = self.slice_of(choice[1]) if choice else None
+        if index is None:
+            return
+        name, value = choice
+        place = np.asarray(value.cells[index[1]])
+        if place.size:
+            self.wrote(value)
+            self.machine.write("setitem", value, [value], lambda a: np.full(place.shape, np.nan), place, excused={0})
+            self.add(f"{name}[{index[0]}] = float('nan')")
 
 
 READS = ["factory", "scalar", "binary", "reduction", "product", "joined"]
@@ -357,28 +461,73 @@ WRITES = [
     "out",
 ]
 INSTRUCTIONS = READS + VIEWS + WRITES
+JUDGED = [*INSTRUCTIONS, "function_of_one", "function_of_two", "chosen", "rows", "like"]
 
 
-@st.composite
-def programs(draw: Draw, most: int = 14) -> Program:
-    """Draw a program of two inputs and two buffers."""
-    writer = Writer(draw)
-    arrays = [np.arange(1, 5), np.arange(6).reshape(2, 3), np.arange(10, 14), np.ones((2, 3), dtype=np.int64)]
-    for k, array in enumerate(arrays[:2]):
-        writer.values[f"x{k}"] = writer.machine.source(f"input x{k}", array, lazy=False)
-    for k, array in enumerate(arrays[2:]):
-        writer.values[f"self.b{k}"] = writer.machine.source(f"buffer b{k}", array, lazy=True, marks=["buffer"])
-    for instruction in draw(st.lists(st.sampled_from(INSTRUCTIONS), min_size=3, max_size=most)):
-        getattr(writer, instruction)()
-    results = [name for name in writer.values if name.startswith("t")] + ["x0"]
+def started(draw: Draw, dtype: type, *, healthy: bool) -> Writer:
+    """A writer that has two inputs and two buffers."""
+    writer = Writer(draw, dtype, healthy=healthy)
+    for name, array in SOURCES.items():
+        kind = "buffer" if name.startswith("self.") else "input"
+        key = f"{kind} {name.removeprefix('self.')}"
+        marks = ["buffer"] if kind == "buffer" else []
+        writer.values[name] = writer.machine.source(key, array, lazy=kind == "buffer", marks=marks)
+    return writer
+
+
+SOURCES = {
+    "x0": np.arange(1, 5), "x1": np.arange(6).reshape(2, 3), "self.b0": np.arange(10, 14), "self.b1": np.ones((2, 3)),
+}  # fmt: skip
+
+
+def finished(writer: Writer, results: list[str]) -> Program:
+    """The program that returns `results`."""
     writer.lines.append(f"return [{', '.join(results)}]")
     outputs = tuple(writer.machine.parents(writer.values[name]) for name in results)
+    arrays = [array.astype(writer.machine.dtype).tolist() for array in SOURCES.values()]
     return Program(
         tuple(writer.lines),
         tuple(writer.machine.steps),
         outputs,
         tuple(writer.values[name].array.tolist() for name in results),
         frozenset(writer.features),
-        tuple(array.tolist() for array in arrays[:2]),
-        tuple(array.tolist() for array in arrays[2:]),
+        tuple(arrays[:2]),
+        tuple(arrays[2:]),
+        fault_of(writer, results),
     )
+
+
+def fault_of(writer: Writer, results: list[str]) -> Fault | None:
+    """The first thing that no record of the program can prove."""
+    machine = writer.machine
+    arrays = [writer.values[name].array for name in results]
+    if all(array.size and not np.isfinite(array).any() for array in arrays):
+        return Fault("output", "degenerate_forward")
+    faults = list(machine.faults)
+    if machine.born is not None and any(not np.isfinite(array).all() for array in arrays):
+        faults.append(machine.born)
+    return min(faults, key=lambda fault: machine.numbers[fault.key], default=None)
+
+
+@st.composite
+def programs(draw: Draw, most: int = 14) -> Program:
+    """Draw a program of two inputs and two buffers."""
+    writer = started(draw, np.int64, healthy=False)
+    for instruction in draw(st.lists(st.sampled_from(INSTRUCTIONS), min_size=3, max_size=most)):
+        getattr(writer, instruction)()
+    return finished(writer, [*(name for name in writer.values if name.startswith("t")), "x0"])
+
+
+@st.composite
+def judged_programs(draw: Draw, *, faulty: bool, most: int = 14) -> Program:
+    """Draw a program of whole or real numbers that ignores nothing on purpose, or one with a fault in it."""
+    writer = started(draw, [np.int64, np.float64][draw(st.integers(0, 1))], healthy=True)
+    instructions = draw(st.lists(st.sampled_from(JUDGED), min_size=3, max_size=most))
+    if faulty:
+        instructions.insert(draw(st.integers(0, len(instructions))), "fault")
+    with np.errstate(all="ignore"):
+        for instruction in instructions:
+            getattr(writer, instruction)()
+    made = [name for name in writer.values if name.startswith("t")]
+    some = [made[-1:], made, [*made, "x0"]][draw(st.integers(0, 2))]
+    return finished(writer, some or ["x0"])

@@ -76,6 +76,27 @@ def first_order(self: Any, x: torch.Tensor) -> torch.Tensor:
     return x @ (weights - 0.1 * gradient)
 
 
+def rows_of_memory(self: Any, x: torch.Tensor) -> torch.Tensor:
+    row = self.table[1]
+    return torch.as_strided(row, (2,), (2,), row.storage_offset() + 1) * x[:, 0]
+
+
+def written_in_a_list(self: Any, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    y = x * 2
+    turned = y.T
+    torch._foreach_add_([turned[0], y[1, 1:]], 1)
+    return turned, y
+
+
+def written_beside(self: Any, x: torch.Tensor) -> torch.Tensor:
+    y = x * 2
+    left, right = y[:, 0], y[:, 1]
+    y.neg_()
+    right.add_(1)
+    torch.mul(left, -2, out=right)
+    return y
+
+
 PASSING = {
     "views and writes": Runs(views_and_writes),
     "autocast inside": Runs(half_inside),
@@ -91,6 +112,11 @@ PASSING = {
     "weights of zero": nn.Sequential(nn.Linear(3, 3), nn.LayerNorm(3)),
     "a comparison with itself": Runs(lambda self, x: torch.where(x == x, x, 0.0)),
     "complex numbers": Runs(lambda self, x: torch.fft.fft(x).abs()),
+    "elements of which there are none": Runs(lambda self, x: (x.long()[:, 2:0].sum(1), x[:, :0].sum(1) + x[:, 0])),
+    "the smaller of two numbers far apart": Runs(lambda self, x: torch.minimum(x.sum(), x.sum() - 1e5)),
+    "the memory of a row of a buffer": Runs(rows_of_memory, table=torch.arange(12.0).reshape(3, 4)),
+    "a view whose memory a list of tensors wrote": Runs(written_in_a_list),
+    "a product written beside its operand": Runs(written_beside),
     "batch statistics": nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(inplace=True)),
 }
 
@@ -171,6 +197,20 @@ def test_no_finite_value_in_the_middle() -> None:
     assert failure.extra["degenerate_kind"] == "non_finite_output"
 
 
+def test_no_finite_value_in_one_of_several_outputs() -> None:
+    failure = fails(Runs(lambda self, x: (x, x / 0)), X)
+    assert (failure.check, failure.op_label) == ("degenerate_forward", "div_1_1:1")
+    assert failure.extra["scope"] == "op"
+
+
+def test_memory_beyond_an_argument_is_not_judged() -> None:
+    def beyond(self: Any, x: torch.Tensor) -> torch.Tensor:
+        return torch.as_strided(self.table[0], (4,), (1,), 2) + x[0, 0]
+
+    with torch.no_grad(), pytest.warns(TorchLensWarning, match="memory_layout x1"):
+        assert not tl.validate(Runs(beyond, table=torch.arange(12.0).reshape(3, 4)), X)
+
+
 def test_a_fill_value_is_not_degenerate() -> None:
     def masked(self: Any, x: torch.Tensor) -> torch.Tensor:
         mask = torch.full((3, 3), float("-inf")).triu(1)
@@ -214,6 +254,11 @@ IGNORING: dict[str, Callable[..., torch.Tensor]] = {
     "one branch never taken": lambda self, x: torch.where(torch.ones(3, dtype=torch.bool), x, x * 2),
     "one element that is not a number": lambda self, x: torch.where(torch.arange(3) == 1, float("nan"), x),
     "clamped to one value": lambda self, x: x.clamp(2.0, 2.0),
+    "one branch of whole numbers never taken": lambda self, x: torch.where(
+        torch.ones(3, dtype=torch.bool), x.long(), x.long() * 2
+    ),
+    "taken from itself": lambda self, x: x - x,
+    "taken from itself after a write": lambda self, x: (lambda y: (y.view(-1)[1:3].add_(1), y - y)[1])(x * 2),
     "multiplied by zeros of its shape": lambda self, x: x * torch.zeros_like(x),
 }
 
