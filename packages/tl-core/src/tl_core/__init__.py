@@ -30,6 +30,7 @@ from tl_core._errors import CaptureError as CaptureError
 from tl_core._errors import ConfigurationError as ConfigurationError
 from tl_core._errors import DistributedCaptureUnsupportedError as DistributedCaptureUnsupportedError
 from tl_core._errors import DivergenceError as DivergenceError
+from tl_core._errors import FieldUnavailableError as FieldUnavailableError
 from tl_core._errors import LookupFailedError as LookupFailedError
 from tl_core._errors import MissingDependencyError as MissingDependencyError
 from tl_core._errors import MutatedReferenceError as MutatedReferenceError
@@ -58,6 +59,7 @@ from tl_core._op import Op as Op
 from tl_core._options import CaptureOptions as CaptureOptions
 from tl_core._param import Param as Param
 from tl_core._payload import DeferredPayload as DeferredPayload
+from tl_core._payload import LendingBackend as LendingBackend
 from tl_core._quantity import Bytes as Bytes
 from tl_core._quantity import Duration as Duration
 from tl_core._quantity import Flops as Flops
@@ -96,6 +98,7 @@ from tl_core._selector import label as label
 from tl_core._selector import label_contains as label_contains
 from tl_core._selector import module as module
 from tl_core._selector import where as where
+from tl_core._site import LiveNames as LiveNames
 from tl_core._source import Source as Source
 from tl_core._source import SourceLine as SourceLine
 from tl_core._source import Span as Span
@@ -154,6 +157,7 @@ __all__ = [
     "EnumValue",
     "ExaminableBackend",
     "Examiner",
+    "FieldUnavailableError",
     "FindNanResult",
     "Finiteness",
     "Flops",
@@ -166,6 +170,8 @@ __all__ = [
     "HostArray",
     "Layer",
     "Leaf",
+    "LendingBackend",
+    "LiveNames",
     "LookupFailedError",
     "Macs",
     "MemoryKey",

@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, TypeVar, final, overload
 
 from tl_core._errors import LookupFailedError
-from tl_core._find import find_indices
-from tl_core._lookup import near_misses, position
+from tl_core._find import find, find_indices, found_views
+from tl_core._found import listing
+from tl_core._lookup import missing_pass, position, suggestions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from tl_core._buffer import Buffer
     from tl_core._layer import Layer
+    from tl_core._meaning import Kind
     from tl_core._module import Module
     from tl_core._op import Op
     from tl_core._param import Param
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from tl_core._trace import Trace
 
 V = TypeVar("V")
-SHOWN = 12
-"""Rows of a repr, half from the beginning and half from the end."""
 
 
 class Accessor(ABC, Generic[V]):
@@ -54,6 +54,11 @@ class Accessor(ABC, Generic[V]):
     @abstractmethod
     def _noun(self) -> tuple[str, str]:
         """Singular and plural."""
+
+    @property
+    @abstractmethod
+    def _kind(self) -> Kind:
+        """What its members are; the accessor of the trace has its plural as name."""
 
     @abstractmethod
     def __len__(self) -> int:
@@ -90,18 +95,17 @@ class Accessor(ABC, Generic[V]):
         index = self._named(key)
         if index is not None:
             return self._at(index)
+        problem = missing_pass(self._state, key) if self._kind == "op" else None
+        if problem is not None:
+            raise problem
+        hints, close = suggestions(self._state, key, (self._kind,), (self._kind,))
         raise LookupFailedError(
             f"{key!r} is not the name of one of the {len(self)} {plural} of this trace.",
             code="op_lookup_not_found",
-            remedy=self._remedy(key),
+            remedy="; ".join(hints) or f"trace.{self._kind}s.keys() gives all names",
             asked=key,
-            closest=near_misses(key, self.keys()),
+            closest=close,
         )
-
-    def _remedy(self, name: str) -> str:
-        """What to do about a name that nothing has."""
-        close = near_misses(name, self.keys())
-        return f"closest: {', '.join(close)}" if close else f"trace.{self._noun[1]}.keys() gives all names"
 
     def __iter__(self) -> Iterator[V]:
         return map(self._at, range(len(self)))
@@ -117,14 +121,7 @@ class Accessor(ABC, Generic[V]):
         return zip(self.keys(), self, strict=True)
 
     def __repr__(self) -> str:
-        count = len(self)
-        noun, plural = self._noun
-        lines = [f"{count} {noun if count == 1 else plural}"]
-        shown = range(count) if count <= SHOWN else [*range(SHOWN // 2), -1, *range(count - SHOWN // 2, count)]
-        width = len(str(max(count - 1, 0)))
-        for index in shown:
-            lines.append(f"  {'':>{width}}  ..." if index < 0 else f"  {index:>{width}}  {self._at(index)!r}")
-        return "\n".join(lines)
+        return listing(len(self), self._noun, lambda index: repr(self._at(index)))
 
 
 @final
@@ -136,6 +133,10 @@ class OpAccessor(Accessor["Op"]):
     @property
     def _noun(self) -> tuple[str, str]:
         return "op", "ops"
+
+    @property
+    def _kind(self) -> Kind:
+        return "op"
 
     def __len__(self) -> int:
         return len(self._state.records.ops)
@@ -150,21 +151,13 @@ class OpAccessor(Accessor["Op"]):
     def _named(self, name: str) -> int | None:
         return self._state.labels.find_op(name)
 
-    def _remedy(self, name: str) -> str:
-        layer = self._state.labels.find_layer(name)
-        if layer is None:
-            return super()._remedy(name)
-        size = self._state.grouping.size(layer)
-        passes = f"'{name}:1'" if size == 1 else f"'{name}:1' to '{name}:{size}'"
-        return f"{name!r} is a layer: trace.layers[{name!r}], or one of its ops, {passes}"
-
     def find(self, selector: Selector) -> tuple[Op, ...]:
         """The ops that a selector means, in execution order.
 
         Args:
             selector: such as `func("relu") & in_module("layer1")`.
         """
-        return tuple([self._at(index) for index in find_indices(self._trace, selector)])
+        return find(self._trace, selector)
 
 
 @final
@@ -176,6 +169,10 @@ class LayerAccessor(Accessor["Layer"]):
     @property
     def _noun(self) -> tuple[str, str]:
         return "layer", "layers"
+
+    @property
+    def _kind(self) -> Kind:
+        return "layer"
 
     def __len__(self) -> int:
         return self._state.grouping.count
@@ -198,7 +195,7 @@ class LayerAccessor(Accessor["Layer"]):
         """
         layer_of = self._state.grouping.layer_of
         layers = {layer_of[index] for index in find_indices(self._trace, selector)}
-        return tuple([self._at(layer) for layer in sorted(layers)])
+        return found_views(self._trace, selector, map(self._at, sorted(layers)), self._noun)
 
 
 @final
@@ -210,6 +207,10 @@ class ModuleAccessor(Accessor["Module"]):
     @property
     def _noun(self) -> tuple[str, str]:
         return "module", "modules"
+
+    @property
+    def _kind(self) -> Kind:
+        return "module"
 
     def __len__(self) -> int:
         return len(self._state.records.modules)
@@ -234,6 +235,10 @@ class ParamAccessor(Accessor["Param"]):
     @property
     def _noun(self) -> tuple[str, str]:
         return "parameter", "params"
+
+    @property
+    def _kind(self) -> Kind:
+        return "param"
 
     def __len__(self) -> int:
         return len(self._state.records.params)
@@ -261,6 +266,10 @@ class BufferAccessor(Accessor["Buffer"]):
     @property
     def _noun(self) -> tuple[str, str]:
         return "buffer", "buffers"
+
+    @property
+    def _kind(self) -> Kind:
+        return "buffer"
 
     def __len__(self) -> int:
         return len(self._state.records.buffers)

@@ -12,7 +12,8 @@ the builtin that a user would catch:
     │   ├── DistributedCaptureUnsupportedError   sharded model state
     │   └── DivergenceError                      the run parted from the earlier trace given as `like=`
     ├── LookupFailedError (LookupError)          a label, address or index that is not there
-    │   └── AmbiguousOpLookupError               a key with two meanings
+    │   ├── AmbiguousOpLookupError               a key with two meanings
+    │   └── FieldUnavailableError (AttributeError)  a fact of an op that is not known yet
     ├── PayloadUnavailableError (RuntimeError)   a value that was not saved, or has changed since
     │   └── AtenOpsUnavailableError              the ATen profile of a trace that has none
     ├── ArtifactError (OSError)                  a bundle that cannot be written or read
@@ -76,6 +77,10 @@ class LookupFailedError(TorchLensError, LookupError, ValueError):
 
 class AmbiguousOpLookupError(LookupFailedError):
     """A key that names two different things in the trace."""
+
+
+class FieldUnavailableError(LookupFailedError, AttributeError):
+    """A fact of an op that a predicate asked for while the run was recorded, and that is known only afterwards."""
 
 
 class PayloadUnavailableError(TorchLensError, RuntimeError):

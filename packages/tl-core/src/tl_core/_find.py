@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tl_core._errors import ArgumentTypeError
+from tl_core._found import Found
+from tl_core._hint import selectors_for, why_nothing
 from tl_core._match import call_matches, func_matches, judge
 from tl_core._selector import (
     And,
@@ -21,6 +23,8 @@ from tl_core._selector import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tl_core._op import Op
     from tl_core._record import Records
     from tl_core._state import State
@@ -41,24 +45,39 @@ def find(trace: Trace, selector: Selector) -> tuple[Op, ...]:
         ArgumentTypeError: `selector` is not one, or a predicate inside `selector` returned something other than a bool or None.
     """
     state = state_of(trace)
-    return tuple([state.op(index) for index in find_indices(trace, selector)])
+    return found_views(trace, selector, map(state.op, find_indices(trace, selector)), ("op", "ops"))
+
+
+V = TypeVar("V")
+
+
+def found_views(trace: Trace, selector: Selector, views: Iterable[V], noun: tuple[str, str]) -> Found[V]:
+    """Views that a selector means, as an answer that says why there are none.
+
+    Args:
+        trace: the trace that was looked in.
+        selector: what was asked.
+        views: what was found, in order.
+        noun: what one and several of them are called.
+    """
+    state = state_of(trace)
+    return Found(views, noun, lambda: why_nothing(state, selector, lambda part: len(_meant(trace, part))))
 
 
 def find_indices(trace: Trace, selector: Selector) -> list[int]:
     """Indices of the ops that `find` returns, ascending."""
     if not isinstance(selector, Selector):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
-        raise _no_selector(selector)
+        raise _no_selector(state_of(trace), selector)
     return sorted(_meant(trace, selector))
 
 
-def _no_selector(given: object) -> ArgumentTypeError:
+def _no_selector(state: State, given: object) -> ArgumentTypeError:
     if isinstance(given, str):
-        remedy = f"find(func({given!r})) for a function, find(module({given!r})) for a module, "
-        remedy += f"find(label_contains({given!r})) for a part of a label, trace[{given!r}] for a label"
+        remedy = selectors_for(state, given)
     elif callable(given):
-        remedy = "find(where(lambda op: ...)) for a function of an op"
+        remedy = "trace.find(tl.where(lambda op: ...)) for a function of an op"
     else:
-        remedy = 'find(func("relu") & in_module("layer1"))'
+        remedy = 'trace.find(tl.func("relu") & tl.in_module("layer1"))'
     return ArgumentTypeError(
         f"find() takes a selector, and was given {given!r} ({type(given).__name__}).",
         code="selector_invalid",
@@ -89,13 +108,16 @@ def _meant(trace: Trace, selector: Selector) -> set[int]:
             return _labelled(state_of(trace), label)
         case LabelContains(text):
             return {index for index, label in enumerate(state_of(trace).labels.ops()) if text in label}
-        case Func() | ModuleOutput() | InModule() | Where():
+        case Where():
+            state = state_of(trace)
+            return {op.index for op in state.records.ops if judge(selector, state.op(op.index))}
+        case Func() | ModuleOutput() | InModule():
             return _recorded(records_of(trace), selector)
         case _:
             raise foreign_selector(selector)
 
 
-def _recorded(records: Records, selector: Func | ModuleOutput | InModule | Where) -> set[int]:
+def _recorded(records: Records, selector: Func | ModuleOutput | InModule) -> set[int]:
     match selector:
         case Func(asked):
             names = {call.name for call in records.calls}
@@ -111,8 +133,6 @@ def _recorded(records: Records, selector: Func | ModuleOutput | InModule | Where
                 if call_matches(asked, call):
                     inside.update(range(call.first_op, call.stop_op))
             return {index for index in inside if ops[index].kind == "op"}
-        case Where():
-            return {op.index for op in records.ops if judge(selector, op)}
 
 
 def _labelled(state: State, label: str) -> set[int]:

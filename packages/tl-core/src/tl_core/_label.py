@@ -6,7 +6,7 @@ import re
 from array import array
 from typing import TYPE_CHECKING, final
 
-from tl_core._context import label_type
+from tl_core._spelling import type_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,16 +14,7 @@ if TYPE_CHECKING:
     from tl_core._grouping import Grouping
     from tl_core._record import OpRecord
 
-BOUNDARY = frozenset({"input", "buffer", "constant", "output"})
 _LABEL = re.compile(r"(.+?)_([1-9][0-9]*)(?:_([1-9][0-9]*))?")
-
-
-def type_name(func_name: str) -> str:
-    """Spelling of a function in labels: lower case, letters and digits only, never the name of a boundary."""
-    name = label_type(func_name)
-    if not name.isalnum():
-        name = "".join(filter(str.isalnum, name)) or "op"
-    return f"{name}op" if name in BOUNDARY else name
 
 
 def may_be_label(text: str) -> bool:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeVar, final
 
 from tl_core._errors import LookupFailedError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tl_core._facet import AutogradFacet, CallFacet, DistanceFacet, PayloadFacet
     from tl_core._op import Op
     from tl_core._record import OpKind
     from tl_core._source import Source
     from tl_core._state import State
+
+
+V = TypeVar("V")
+
+MOST_VALUES = 4
+"""Different values of the passes that a message names."""
 
 
 @final
@@ -109,32 +117,39 @@ class Layer:
         layer_of = self._state.grouping.layer_of
         return tuple([self._state.labels.layer(layer) for layer in dict.fromkeys([layer_of[op] for op in ops])])
 
-    # facts of one pass
+    # facts of the passes, where they agree
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Sizes of the tensor; refuses where there are several passes."""
-        return self._only("shape").shape
+        """Sizes of the tensor; refuses where the passes differ."""
+        return self._agreed("shape", lambda op: op.shape)
 
     @property
     def dtype(self) -> str:
-        """Plain dtype; refuses where there are several passes."""
-        return self._only("dtype").dtype
+        """Plain dtype; refuses where the passes differ."""
+        return self._agreed("dtype", lambda op: op.dtype)
 
     @property
     def device(self) -> str:
-        """Device; refuses where there are several passes."""
-        return self._only("device").device
+        """Device; refuses where the passes differ."""
+        return self._agreed("device", lambda op: op.device)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether autograd follows the tensor; refuses where the passes differ."""
+        return self._agreed("requires_grad", lambda op: op.requires_grad)
+
+    @property
+    def source(self) -> Source | None:
+        """Where the call stands in the user's code; refuses where the passes differ."""
+        return self._agreed("source", lambda op: op.source)
+
+    # facts of one pass
 
     @property
     def out(self) -> object:
         """The saved value; refuses where there are several passes."""
         return self._only("out").out
-
-    @property
-    def source(self) -> Source | None:
-        """Where the call stands in the user's code; refuses where there are several passes."""
-        return self._only("source").source
 
     @property
     def payload(self) -> PayloadFacet:
@@ -160,13 +175,30 @@ class Layer:
     def _first(self) -> Op:
         return self._state.op(self._members[0])
 
+    def _agreed(self, field: str, read: Callable[[Op], V]) -> V:
+        """What all passes say of a fact.
+
+        Raises:
+            LookupFailedError: they say different things.
+        """
+        said: dict[V, list[int]] = {}
+        for number, op in enumerate(self._members, 1):
+            said.setdefault(read(self._state.op(op)), []).append(number)
+        if len(said) == 1:
+            return next(iter(said))
+        shown = [f"{value} in {_passes(numbers)}" for value, numbers in list(said.items())[:MOST_VALUES]]
+        more = f" and {len(said) - MOST_VALUES} more" if len(said) > MOST_VALUES else ""
+        raise self._several(field, f"whose {field!r} differs: {', '.join(shown)}{more}")
+
     def _only(self, field: str) -> Op:
-        count = len(self._members)
-        if count == 1:
-            return self._first
-        label = self.label
-        raise LookupFailedError(
-            f"{label} has {count} passes, and each has its own {field!r}.",
+        if len(self._members) > 1:
+            raise self._several(field, f"and each has its own {field!r}")
+        return self._first
+
+    def _several(self, field: str, why: str) -> LookupFailedError:
+        count, label = len(self._members), self.label
+        return LookupFailedError(
+            f"{label} has {count} passes{'' if why.startswith('whose') else ','} {why}.",
             code="multi_pass_field",
             remedy=f"trace.layers[{label!r}].ops[i].{field} for i from 0 to {count - 1}, "
             f"or trace.ops['{label}:1'].{field} to trace.ops['{label}:{count}'].{field}",
@@ -180,7 +212,20 @@ class Layer:
         where = (
             f" in {self.module}" if self.module and self.kind == "op" else f" at {self.address}" if self.address else ""
         )
-        passes = f", {self.num_passes} passes" if self.num_passes > 1 else ""
-        saved = sum(self._state.records.ops[op].payload is not None for op in self._members)
-        kept = "" if saved == self.num_passes else f", {saved} of {self.num_passes} saved" if saved else ", not saved"
+        ops = [self._state.records.ops[op] for op in self._members]
+        passes = f", {len(ops)} passes" if len(ops) > 1 else ""
+        if any((op.shape, op.dtype) != (ops[0].shape, ops[0].dtype) for op in ops):
+            passes += " that differ"
+        saved = sum(op.payload is not None for op in ops)
+        kept = "" if saved == len(ops) else f", {saved} of {len(ops)} saved" if saved else ", not saved"
         return f"<Layer {self.label}: {first.dtype}{list(first.shape)}{where}{passes}{kept}>"
+
+
+def _passes(numbers: list[int]) -> str:
+    """Numbers of passes as words: `pass 3`, `passes 1 to 4`, `passes 1, 3, 5 and 7 more`."""
+    if len(numbers) == 1:
+        return f"pass {numbers[0]}"
+    if numbers[-1] - numbers[0] == len(numbers) - 1:
+        return f"passes {numbers[0]} to {numbers[-1]}"
+    more = f" and {len(numbers) - MOST_VALUES} more" if len(numbers) > MOST_VALUES else ""
+    return f"passes {', '.join(map(str, numbers[:MOST_VALUES]))}{more}"

@@ -7,23 +7,19 @@ Nothing is looked up by a part of its name; `trace.find(label_contains(...))` is
 
 from __future__ import annotations
 
-import difflib
 from operator import index as as_index
 from typing import TYPE_CHECKING, SupportsIndex
 
 from tl_core._errors import AmbiguousOpLookupError, ArgumentTypeError, LookupFailedError
 from tl_core._label import may_be_label
+from tl_core._meaning import LOOSE, closest, meanings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from tl_core._layer import Layer
+    from tl_core._meaning import Kind
     from tl_core._module import Module, ModuleCall
     from tl_core._op import Op
     from tl_core._state import State
-
-MANY = 4000
-"""Up to so many names are searched for near misses as they are; beyond it, only those that begin alike."""
 
 
 def look_up(state: State, key: str | SupportsIndex) -> Op | Layer | Module | ModuleCall:
@@ -53,7 +49,7 @@ def _plain(state: State, key: str) -> Layer | Module:
 
 def _with_number(state: State, key: str) -> Op | ModuleCall:
     op = state.labels.find_op(key) if may_be_label(key.rpartition(":")[0]) else None
-    call = find_call(state, key)
+    call = state.find_call(key)
     if op is not None and call is not None:
         address, _, number = key.rpartition(":")
         other = f"trace.modules[{address!r}].calls[{int(number) - 1}]"
@@ -63,16 +59,6 @@ def _with_number(state: State, key: str) -> Op | ModuleCall:
     if call is not None:
         return state.module_call(call)
     raise not_found(state, key)
-
-
-def find_call(state: State, key: str) -> int | None:
-    """Index of the module call with this label; `b:2` works for every address of a shared module."""
-    address, colon, number = key.rpartition(":")
-    module = state.module_names().get(address) if colon else None
-    if module is None or not number.isdecimal() or number.startswith("0"):
-        return None
-    calls = state.calls_of(module)
-    return calls[int(number) - 1] if int(number) <= len(calls) else None
 
 
 def position(key: object, count: int, noun: str) -> int:
@@ -103,36 +89,64 @@ def position(key: object, count: int, noun: str) -> int:
 
 
 def not_found(state: State, key: str) -> LookupFailedError:
-    """The refusal of a name that nothing has."""
-    name, colon, _ = key.rpartition(":")
-    if colon:
-        problem = _missing_number(state, name, key)
-        if problem is not None:
-            return problem
-    close = near_misses(key, _all_names(state))
-    hint = f"closest: {', '.join(close)}" if close else "trace.summary(level='op') lists every label"
-    parts = " Parts of names are not looked up." if not close else ""
+    """The refusal of a name that `trace[...]` does not know."""
+    problem = missing_pass(state, key) or _missing_call(state, key)
+    if problem is not None:
+        return problem
+    hints, close = suggestions(state, key, ("layer", "op", "module", "call"), ("layer", "module"))
+    if hints:
+        parts = ""
+    else:
+        parts = " Parts of names are not looked up."
+        hints = [
+            "trace.summary(level='op') lists every label",
+            f"trace.find(tl.label_contains({key!r})) searches by a part of the label",
+        ]
     return LookupFailedError(
         f"{key!r} is neither a label nor the address of a module in this trace.{parts}",
         code="op_lookup_not_found",
-        remedy=f"{hint}; trace.find(label_contains({key!r})) searches by a part of the label",
+        remedy="; ".join(hints),
         asked=key,
         closest=close,
     )
 
 
-def _missing_number(state: State, name: str, key: str) -> LookupFailedError | None:
-    layer = state.labels.find_layer(name)
-    if layer is not None:
-        noun, count = "pass", state.grouping.size(layer)
-        first = f"{name}:1"
-    elif name in state.module_names():
-        noun, count = "call", len(state.calls_of(state.module_names()[name]))
-        first = f"{name}:1"
-    else:
-        return None
-    plural = {"pass": "passes", "call": "calls"}[noun]
-    held = f"{count} {noun if count == 1 else plural}" if count else f"no {plural}"
+def suggestions(
+    state: State, key: str, besides: tuple[Kind, ...], kinds: tuple[Kind, ...]
+) -> tuple[list[str], tuple[str, ...]]:
+    """What to ask instead of a name that is not there.
+
+    Args:
+        state: of the trace.
+        key: the name.
+        besides: kinds of things that the name is known not to be.
+        kinds: kinds among which a misspelt name is sought first.
+
+    Returns:
+        Clauses of a message, and the closest names.
+    """
+    hints = meanings(state, key, besides)
+    exact = any(not hint.removeprefix(f"{key!r} is ").startswith(LOOSE) for hint in hints)
+    close = () if exact else closest(state, key, kinds)
+    return [*hints, *([f"closest: {', '.join(close)}"] if close else [])], close
+
+
+def missing_pass(state: State, key: str) -> LookupFailedError | None:
+    """The refusal of a pass that a layer does not have; None where `key` is no layer with a number."""
+    name, colon, _ = key.rpartition(":")
+    layer = state.labels.find_layer(name) if colon else None
+    return None if layer is None else _missing_number(name, key, ("pass", "passes"), state.grouping.size(layer))
+
+
+def _missing_call(state: State, key: str) -> LookupFailedError | None:
+    name, colon, _ = key.rpartition(":")
+    module = state.module_names().get(name) if colon else None
+    return None if module is None else _missing_number(name, key, ("call", "calls"), len(state.calls_of(module)))
+
+
+def _missing_number(name: str, key: str, noun: tuple[str, str], count: int) -> LookupFailedError:
+    held = f"{count} {noun[0] if count == 1 else noun[1]}" if count else f"no {noun[1]}"
+    first = f"{name}:1"
     span = first if count == 1 else f"{first} to {name}:{count}" if count else "its children"
     return LookupFailedError(
         f"{key!r} is not there: {name!r} has {held}.",
@@ -141,23 +155,6 @@ def _missing_number(state: State, name: str, key: str) -> LookupFailedError | No
         asked=key,
         count=count,
     )
-
-
-def _all_names(state: State) -> list[str]:
-    labels = state.labels
-    count = state.grouping.count
-    names = [labels.layer(layer) for layer in range(count)] + [labels.short(layer) for layer in range(count)]
-    return names + list(state.module_names())
-
-
-def near_misses(text: str, names: Iterable[str], count: int = 5) -> tuple[str, ...]:
-    """The names that a misspelt `text` may have meant, the likeliest first."""
-    pool = list(dict.fromkeys(filter(None, names)))
-    if len(pool) > MANY:
-        pool = [name for name in pool if name[:2] == text[:2]]
-    if len(pool) > MANY:
-        pool = [name for name in pool if abs(len(name) - len(text)) <= 1][:MANY]
-    return tuple(difflib.get_close_matches(text, pool, n=count, cutoff=0.6))
 
 
 def _ambiguous(key: str, one: str, one_spelling: str, other: str, other_spelling: str) -> AmbiguousOpLookupError:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, cast, final
 
-from tl_core._context import OpContext, call_label, label_type
+from tl_core._context import OpContext
 from tl_core._errors import ArgumentTypeError
 from tl_core._selector import (
     And,
@@ -20,8 +20,10 @@ from tl_core._selector import (
     Where,
     foreign_selector,
 )
+from tl_core._spelling import ROOT, call_label, label_type
 
 if TYPE_CHECKING:
+    from tl_core._op import Op
     from tl_core._record import ModuleCallRecord, OpRecord
 
 Check = Callable[["OpRecord"], bool]
@@ -52,29 +54,35 @@ def call_matches(asked: str, call: ModuleCallRecord) -> bool:
     module = call.module
     if asked == module.address or asked in module.aliases or asked == call_label(call):
         return True
+    if not module.address and asked in (ROOT, f":{call.number}"):
+        return True
     return any(asked == f"{alias}:{call.number}" for alias in module.aliases)
 
 
-def judge(selector: Where, record: OpRecord) -> bool:
+def judge(selector: Where, op: OpContext | Op) -> bool:
     """Ask the predicate of `selector`.
+
+    Args:
+        selector: whose predicate it is.
+        op: what the predicate sees: the context of a live op, or an op of a finished trace.
 
     Raises:
         ArgumentTypeError: it returned something other than a bool or None.
     """
-    answer: object = selector.predicate(OpContext(record))
+    # an Op has every attribute of an OpContext
+    answer: object = selector.predicate(cast("OpContext", op))
     if answer is None or answer is False:
         return False
     if answer is True:
         return True
-    context = OpContext(record)
     raise ArgumentTypeError(
-        f"The predicate {selector!r} returned {answer!r} ({type(answer).__name__}) for op {context.index} "
-        f"({context.func_name}, shape {context.shape}); it must return True, False or None.",
+        f"The predicate {selector!r} returned {answer!r} ({type(answer).__name__}) for op {op.index} "
+        f"({op.func_name}, shape {op.shape}); it must return True, False or None.",
         code="predicate_return_invalid",
         remedy="wrap the result in bool(...)",
         predicate=repr(selector),
         returned=repr(answer),
-        op=context.index,
+        op=op.index,
     )
 
 
@@ -138,13 +146,13 @@ def _inside_check(asked: str) -> Check:
 
 def _predicate_check(selector: Where, *, remember: bool) -> Check:
     if not remember:
-        return lambda record: judge(selector, record)
+        return lambda record: judge(selector, OpContext(record))
     known: dict[int, bool] = {}
 
     def check(record: OpRecord) -> bool:
         answer = known.get(record.index)
         if answer is None:
-            answer = known[record.index] = judge(selector, record)
+            answer = known[record.index] = judge(selector, OpContext(record))
         return answer
 
     return check

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, final
 
-from tl_core._context import call_label
 from tl_core._errors import LookupFailedError
+from tl_core._spelling import call_label
 
 if TYPE_CHECKING:
     from tl_core._layer import Layer
@@ -265,5 +265,6 @@ class ModuleCall:
     def __repr__(self) -> str:
         record = self._record
         method = "" if record.method == "forward" else f".{record.method}"
-        name = record.module.address or "(model)"
-        return f"<ModuleCall {name}:{record.number}: {record.module.class_name}{method}, {record.stop_op - record.first_op} ops>"
+        count = len(self._state.ops_inside(record.index))
+        ops = "1 op" if count == 1 else f"{count:,} ops"
+        return f"<ModuleCall {call_label(record)}: {record.module.class_name}{method}, {ops}>"

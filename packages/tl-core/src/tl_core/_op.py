@@ -6,34 +6,24 @@ import re
 from typing import TYPE_CHECKING, final
 
 from tl_core._aten import aten_rows
-from tl_core._context import call_label
-from tl_core._cost import plain_dtype, tensor_bytes
+from tl_core._cost import tensor_bytes
 from tl_core._errors import MutatedReferenceError
 from tl_core._facet import AutogradFacet, CallFacet, CostFacet, DistanceFacet, PayloadFacet
+from tl_core._op_facts import OpFacts
 from tl_core._payload import hand_out
 from tl_core._quantity import Bytes
 from tl_core._source import Source
 
 if TYPE_CHECKING:
     from tl_core._aten import AtenOp
-    from tl_core._record import ModuleCallRecord, OpKind, OpRecord
+    from tl_core._record import OpRecord
     from tl_core._state import State
 
 _BRACKETS = re.compile(r"\[['\"]?(.*?)['\"]?\]")
 
 
-def module_stack(call: ModuleCallRecord | None) -> tuple[str, ...]:
-    """Labels of the module calls around a place, outermost first; the model itself is left out."""
-    stack: list[str] = []
-    while call is not None:
-        if call.module.address:
-            stack.append(call_label(call))
-        call = call.parent
-    return tuple(reversed(stack))
-
-
 @final
-class Op:
+class Op(OpFacts):
     """One output tensor of one function call, or an input, buffer, constant or output of the model.
 
     Example:
@@ -44,7 +34,7 @@ class Op:
         ((3, 2), ('input_1:1',), ('weight', 'bias'))
     """
 
-    __slots__ = ("__weakref__", "_record", "_state")
+    __slots__ = ("__weakref__", "_state")
 
     def __init__(self, state: State, record: OpRecord) -> None:
         self._state = state
@@ -67,54 +57,7 @@ class Op:
         """Label without the position among compute layers: `conv2d_3:2`."""
         return self._state.labels.short_op(self._record.index)
 
-    @property
-    def index(self) -> int:
-        """Position in execution order, from 0."""
-        return self._record.index
-
-    @property
-    def func_name(self) -> str:
-        """The function as people know it (`relu`, `add_`); the kind for sources and outputs."""
-        call = self._record.call
-        return self._record.kind if call is None else call.name
-
-    @property
-    def type(self) -> str:
-        """The function in the spelling of labels: `batchnorm` for `batch_norm`."""
-        return self._state.labels.type(self._state.grouping.layer_of[self._record.index])
-
-    @property
-    def kind(self) -> OpKind:
-        """`input`, `buffer`, `constant`, `op` or `output`."""
-        return self._record.kind
-
-    @property
-    def func_call_id(self) -> int:
-        """1-based number of the function call; 0 for sources and outputs. Outputs of one call share it."""
-        call = self._record.call
-        return 0 if call is None else call.index + 1
-
-    @property
-    def output_index(self) -> int:
-        """Which tensor of the call's output it is, from 0."""
-        return self._record.position
-
     # the tensor
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Sizes of the tensor."""
-        return self._record.shape
-
-    @property
-    def dtype(self) -> str:
-        """Plain name, such as `float32`."""
-        return plain_dtype(self._record.dtype)
-
-    @property
-    def device(self) -> str:
-        """Such as `cpu` or `cuda:0`."""
-        return str(self._record.device)
 
     @property
     def size_bytes(self) -> Bytes:
@@ -161,17 +104,6 @@ class Op:
         return tuple([name(op) for op in self._state.edges.downstream(self._record.index)])
 
     # the model
-
-    @property
-    def module(self) -> str:
-        """Address of the innermost running module; empty in the model itself and outside all modules."""
-        call = self._record.module
-        return "" if call is None else call.module.address
-
-    @property
-    def modules(self) -> tuple[str, ...]:
-        """Labels of the running module calls, outermost first: `("encoder:1", "encoder.0:1")`."""
-        return module_stack(self._record.module)
 
     @property
     def params(self) -> tuple[str, ...]:
@@ -226,12 +158,6 @@ class Op:
         return self._record.kind == "constant"
 
     @property
-    def is_inplace(self) -> bool:
-        """Whether the call wrote into one of its arguments."""
-        call = self._record.call
-        return call is not None and call.inplace
-
-    @property
     def is_edited(self) -> bool:
         """Whether an intervention replaced its value."""
         return self._fact("is_edited") is True
@@ -245,11 +171,6 @@ class Op:
     def _fact(self, name: str) -> object:
         call = self._record.call
         return None if call is None or call.meta is None else call.meta.get(name)
-
-    @property
-    def address(self) -> str:
-        """Where a source or output lives (`x`, `bn.running_mean`, `[0].logits`); empty for computed ops."""
-        return self._record.address
 
     @property
     def io_role(self) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tl_core._context import call_label
 from tl_core._cost import plain_dtype
+from tl_core._spelling import call_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

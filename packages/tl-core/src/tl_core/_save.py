@@ -7,26 +7,23 @@ from typing import TYPE_CHECKING, Literal, cast, final
 
 from tl_core._caller import warn_caller
 from tl_core._errors import ArgumentTypeError, TorchLensWarning
-from tl_core._find import records_of
-from tl_core._lookup import near_misses
-from tl_core._match import Check, LiveFacts, call_matches, func_matches, live_check
+from tl_core._find import state_of
+from tl_core._hint import leaf_hint
+from tl_core._match import Check, LiveFacts, call_matches, live_check
 from tl_core._selector import (
     CONSTRUCTORS,
-    Func,
-    InModule,
     Label,
-    Leaf,
     ModuleOutput,
     Predicate,
     Selector,
     leaves,
     where,
 )
-from tl_core._site import Sites, live_sites
+from tl_core._site import LiveNames, Sites, live_sites
 from tl_core._trace import Trace
 
 if TYPE_CHECKING:
-    from tl_core._record import ModuleCallRecord, OpRecord, Records
+    from tl_core._record import ModuleCallRecord, OpRecord
 
 SaveOption = str | Selector | Predicate | Sequence["str | Selector | Predicate"]
 """`"all"`, `"none"`, a label, a selector, a predicate, or a list of the last three."""
@@ -100,7 +97,7 @@ class SavePolicy:
             TorchLensWarning: a selector matched nothing (code `selector_matched_nothing`).
         """
         if self._sites is not None:
-            self._sites.check(stopped=trace.outcome != "complete")
+            self._sites.check(trace)
         for item in self._items:
             if not (item.matched or item.kept):
                 warn_caller(_matched_nothing(item.selector, trace))
@@ -134,12 +131,13 @@ class _Item:
         """Ops that are wanted so far, where the exit of a module can still change that."""
 
 
-def save_policy(save: SaveOption, like: Trace | None = None) -> SavePolicy:
+def save_policy(save: SaveOption, like: Trace | None = None, names: LiveNames | None = None) -> SavePolicy:
     """Read what `save=` was given.
 
     Args:
         save: `"all"`, `"none"`, a selector, a label, a function of an op, or a list of selectors, labels and functions.
         like: an earlier trace in which labels are looked up.
+        names: what the model makes known before it runs, for messages.
 
     Returns:
         The decision for every op of one run; make a new one for the next.
@@ -166,7 +164,7 @@ def save_policy(save: SaveOption, like: Trace | None = None) -> SavePolicy:
     selectors = [_selector(one, cast("object", save)) for one in given]
     if not selectors:
         return SavePolicy("none")
-    return SavePolicy("some", selectors, live_sites(selectors, like, "save"))
+    return SavePolicy("some", selectors, live_sites(selectors, like, "save", names))
 
 
 def _selector(given: object, save: object) -> Selector:
@@ -202,41 +200,9 @@ def _shown(value: object) -> str:
 
 
 def _matched_nothing(selector: Selector, trace: Trace) -> TorchLensWarning:
-    records = records_of(trace)
+    state = state_of(trace)
     return TorchLensWarning(
-        f"save={selector!r} matched none of the {len(records.ops)} ops of {trace.name!r}; "
-        f"no value was saved for it.{''.join(_hint(leaf, records) for leaf in leaves(selector))}",
+        f"save={selector!r} matched none of the {len(state.records.ops)} ops of {trace.name!r}; "
+        f"no value was saved for it.{''.join(leaf_hint(leaf, state) for leaf in leaves(selector))}",
         code="selector_matched_nothing",
     )
-
-
-def _hint(leaf: Leaf, records: Records) -> str:
-    """A sentence about a name that did not come up; empty where it did."""
-    match leaf:
-        case Func(name):
-            names = {call.name for call in records.calls}
-            if any(func_matches(name, one) for one in names):
-                return ""
-            return f" No function {name!r} ran{_closest(name, names)}."
-        case ModuleOutput(name) | InModule(name):
-            return _module_hint(name, records)
-        case _:
-            return ""
-
-
-def _module_hint(asked: str, records: Records) -> str:
-    calls = [call for call in records.module_calls if call_matches(asked, call)]
-    if calls:
-        return ""
-    names = {address for module in records.modules for address in (module.address, *module.aliases)}
-    address = asked if asked in names else asked.rpartition(":")[0]
-    if address not in names or (not address and asked):
-        return f" The model has no module {asked!r}{_closest(asked, names)}."
-    count = sum(call_matches(address, call) for call in records.module_calls)
-    times = "was not called" if not count else "was called once" if count == 1 else f"was called {count} times"
-    return f" The module {address!r} {times}."
-
-
-def _closest(name: str, names: set[str]) -> str:
-    close = near_misses(name, sorted(names), count=3)
-    return f"; closest: {', '.join(close)}" if close else ""

@@ -263,10 +263,11 @@ def label_contains(text: str) -> LabelContains:
 
 
 def where(predicate: Predicate, name_hint: str | None = None) -> Where:
-    """Select the ops for which a function of their metadata holds.
+    """Select the ops for which a function holds.
 
     Args:
-        predicate: called once for each op with an `OpContext`; returns `True`, `False` or `None` (no).
+        predicate: called once for each op; returns `True`, `False` or `None` (no). While a run is recorded (`save=`)
+            it sees an `OpContext`, which has no value and no label yet; on a finished trace (`find`) the `Op` itself.
         name_hint: how messages and reprs call it; default is the name of the function.
 
     Returns:

@@ -6,16 +6,17 @@ a function in a certain module call. The place is found again by counting, and i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, NamedTuple, final
 
 from tl_core._errors import ConfigurationError, DivergenceError
 from tl_core._find import find_indices, records_of, state_of
-from tl_core._lookup import near_misses
+from tl_core._label import may_be_label
 from tl_core._match import func_matches
+from tl_core._near import near_misses
 from tl_core._selector import Label, LabelContains, Selector, leaves
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from tl_core._record import CallRecord, OpRecord, Records
     from tl_core._trace import Trace
@@ -76,11 +77,11 @@ class Sites:
             self._strangers.append((index, record))
         return self._named[index]
 
-    def check(self, *, stopped: bool) -> None:
+    def check(self, trace: Trace) -> None:
         """Compare what came up with what was named.
 
         Args:
-            stopped: whether the run was ended early, so that later sites could not come up.
+            trace: the finished run; where it was ended early, later sites could not come up.
 
         Raises:
             DivergenceError: a site came up with another shape, or not at all.
@@ -90,19 +91,46 @@ class Sites:
         for index, record in self._strangers:
             shape = self._records[index].shape
             problems.append(f"{label(index)} has shape {shape} there and came with {record.shape}")
-        if not stopped:
+        if trace.outcome == "complete":
             missing = sorted(set(self._named) - self._reached)
             problems += [f"{_place(self._records[index], label(index))} was not reached" for index in missing]
         if problems:
             shown = problems[:8] + ([f"and {len(problems) - 8} more"] if len(problems) > 8 else [])
             raise DivergenceError(
-                f"The run parted from the trace {self._like.name!r} given as like=:\n    " + "\n    ".join(shown),
+                f"The run parted from the trace {self._like.name!r} given as like=:\n    "
+                + "\n    ".join([*shown, *parting(self._like, trace)]),
                 code="like_diverged",
-                remedy="trace the model once more with inputs of the same shapes, and give that trace as like=; "
-                "or select by func(...), module(...) or where(...), which need no earlier trace",
+                remedy="trace this model once more with inputs of the same shapes, and give that trace as like=; "
+                "or select by tl.func(...), tl.module(...) or tl.where(...), which need no earlier trace",
                 like=self._like.name,
                 problems=tuple(problems),
             )
+
+
+def parting(like: Trace, trace: Trace) -> list[str]:
+    """Sentences on how two runs differ: their models, and the first op that is another; none where they are alike."""
+    said: list[str] = []
+    if like.model_class_name != trace.model_class_name:
+        said.append(
+            f"{like.name!r} is a trace of another model: {like.model_class_name}, and this is {trace.model_class_name}"
+        )
+    there, here = records_of(like).ops, records_of(trace).ops
+    both = min(len(there), len(here))
+    first = next((at for at in range(both) if _differ(there[at], here[at])), both)
+    if first < both:
+        said.append(f"op {first} is {_described(like, there[first])} there, and {_described(trace, here[first])} here")
+    elif len(there) != len(here):
+        said.append(f"the first {both} ops are alike; there are {len(there)} there, and {len(here)} here")
+    return said
+
+
+def _differ(one: OpRecord, other: OpRecord) -> bool:
+    return site_key(one) != site_key(other) or one.shape != other.shape
+
+
+def _described(trace: Trace, record: OpRecord) -> str:
+    label = state_of(trace).labels.op(record.index)
+    return f"{_place(record, label)} with shape {record.shape}"
 
 
 def _slots(records: Records, named: Iterable[int], keys: set[SiteKey]) -> dict[tuple[SiteKey, int, int], int]:
@@ -130,13 +158,26 @@ def _slots(records: Records, named: Iterable[int], keys: set[SiteKey]) -> dict[t
     return slots
 
 
-def live_sites(selectors: Iterable[Selector], like: Trace | None, option: str) -> Sites | None:
+@final
+class LiveNames(NamedTuple):
+    """Names that a model that has not run yet makes known, for messages."""
+
+    modules: Callable[[], Iterable[str]]
+    """Addresses of its modules."""
+    functions: Callable[[], Iterable[str]]
+    """Functions that it may call."""
+
+
+def live_sites(
+    selectors: Iterable[Selector], like: Trace | None, option: str, names: LiveNames | None = None
+) -> Sites | None:
     """The sites that the labels inside `selectors` name; None when there are no labels.
 
     Args:
         selectors: what a live option was given.
         like: the earlier trace, if there is one.
         option: the option's name, for messages.
+        names: what the model makes known, for messages.
 
     Raises:
         ConfigurationError: a label without `like=`, or one that the trace does not have.
@@ -145,26 +186,59 @@ def live_sites(selectors: Iterable[Selector], like: Trace | None, option: str) -
     if not named:
         return None
     if like is None:
-        raise _needs_like(named[0], option)
+        raise _needs_like(named[0], option, names)
     for leaf in named:
         if not find_indices(like, leaf):
             raise _unknown(leaf, like, option)
     return Sites(like, named)
 
 
-def _needs_like(leaf: Label | LabelContains, option: str) -> ConfigurationError:
+def _needs_like(leaf: Label | LabelContains, option: str, names: LiveNames | None) -> ConfigurationError:
     text = leaf.label if isinstance(leaf, Label) else leaf.text
     spelled = repr(text) if isinstance(leaf, Label) else f"tl.{leaf!r}"
-    name = repr(text) if text.isidentifier() and not any(map(str.isdigit, text)) else "'relu'"
+    known = "" if names is None or not isinstance(leaf, Label) else _without_like(text, option, names)
+    close = () if known or names is None or not isinstance(leaf, Label) else _near_names(text, names)
+    earlier = f"first = tl.trace(model, x); tl.trace(model, x, {option}={spelled}, like=first)"
+    if known:
+        remedy = f"{known}. A label needs an earlier trace: {earlier}"
+    elif close:
+        remedy = (
+            f"closest: {', '.join(f'{option}={name}' for name in close)}. A label needs an earlier trace: {earlier}"
+        )
+    else:
+        remedy = (
+            f"trace once, then name the trace: {earlier}. A function or a module needs no earlier trace: "
+            f"{option}=tl.func('relu'), {option}=tl.in_module('layer1')"
+        )
     return ConfigurationError(
         f"{option}={spelled} names ops by label, and labels are given when a run is over, so this run cannot know them.",
         code="live_label_needs_like",
-        remedy=f"trace once, then name the trace: first = tl.trace(model, x); "
-        f"tl.trace(model, x, {option}={spelled}, like=first). "
-        f"A function or a module needs no earlier trace: {option}=tl.func({name}), {option}=tl.module('layer1.0')",
+        remedy=remedy,
         option=option,
         asked=text,
+        closest=close,
     )
+
+
+def _without_like(text: str, option: str, names: LiveNames) -> str:
+    """How to say a name that is none of a label; empty where nothing has it."""
+    ways: list[str] = []
+    if text in set(names.modules()):
+        ways.append(
+            f"{text!r} is a module: {option}=tl.in_module({text!r}) means every op inside it, "
+            f"{option}=tl.module({text!r}) what it returns"
+        )
+    if any(func_matches(text, name) for name in names.functions()):
+        ways.append(f"{text!r} is a function: {option}=tl.func({text!r})")
+    return "; ".join(ways)
+
+
+def _near_names(text: str, names: LiveNames) -> tuple[str, ...]:
+    if may_be_label(text):
+        return ()
+    modules = [f"tl.in_module({name!r})" for name in near_misses(text, names.modules(), count=3)]
+    functions = [f"tl.func({name!r})" for name in near_misses(text, names.functions(), count=2, cutoff=0.75)]
+    return (*modules, *functions)
 
 
 def _unknown(leaf: Label | LabelContains, like: Trace, option: str) -> ConfigurationError:
@@ -178,7 +252,8 @@ def _unknown(leaf: Label | LabelContains, like: Trace, option: str) -> Configura
     if any(func_matches(text, call.name) for call in records.calls):
         remedy = f"{text!r} is a function: {option}=tl.func({text!r})"
     elif any(text in (module.address, *module.aliases) for module in records.modules):
-        remedy = f"{text!r} is a module: {option}=tl.module({text!r})"
+        remedy = f"{text!r} is a module: {option}=tl.in_module({text!r}) means every op inside it, "
+        remedy += f"{option}=tl.module({text!r}) what it returns"
     elif close:
         remedy = f"closest labels: {', '.join(close)}"
     else:

@@ -103,7 +103,7 @@ def _line(frame: tuple[CodeType, int] | tuple[str, int, str]) -> SourceLine:
 
 @final
 class Source:
-    """The call site of an op: `op.source`."""
+    """The call site of an op: `op.source`. Two are equal where the calls stand on the same line of the same function."""
 
     __slots__ = ("_frames",)
 
@@ -151,6 +151,16 @@ class Source:
     @property
     def _innermost(self) -> SourceLine:
         return stack_of(self._frames[:1])[0]
+
+    def _place(self) -> tuple[str, int, str]:
+        line = self._innermost
+        return line.path or line.file, line.line, line.function
+
+    def __eq__(self, other: object) -> bool:
+        return self._place() == other._place() if isinstance(other, Source) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._place())
 
     def __str__(self) -> str:
         return str(self._innermost)

@@ -17,6 +17,7 @@ from tl_core._memory import trim_heap
 from tl_core._module import Module, ModuleCall
 from tl_core._op import Op
 from tl_core._param import Param
+from tl_core._spelling import ROOT
 
 if TYPE_CHECKING:
     from tl_core._record import Records
@@ -166,11 +167,24 @@ class State:
         return [index for index in range(record.first_op, record.stop_op) if ops[index].kind == "op"]
 
     def module_names(self) -> dict[str, int]:
-        """Index of the module at each address, further addresses of shared modules included."""
+        """Index of the module at each address, further addresses of shared modules included; `self` is the model."""
         if self._module_names is None:
-            self._module_names = {alias: module.index for module in self.records.modules for alias in module.aliases}
-            self._module_names |= {module.address: module.index for module in self.records.modules}
+            modules = self.records.modules
+            names = {alias: module.index for module in modules for alias in module.aliases}
+            names |= {module.address: module.index for module in modules}
+            if "" in names:
+                names.setdefault(ROOT, names[""])  # a module that is really called so keeps its name
+            self._module_names = names
         return self._module_names
+
+    def find_call(self, text: str) -> int | None:
+        """Index of the module call with this label; `b:2` works for every address of a shared module."""
+        address, colon, number = text.rpartition(":")
+        module = self.module_names().get(address) if colon else None
+        if module is None or not number.isdecimal() or number.startswith("0"):
+            return None
+        calls = self.calls_of(module)
+        return calls[int(number) - 1] if int(number) <= len(calls) else None
 
     # views: one object for each thing as long as somebody holds it
 

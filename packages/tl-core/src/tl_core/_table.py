@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, final
 
-from tl_core._context import call_label
 from tl_core._cost import plain_dtype, tensor_bytes
 from tl_core._errors import (
     ArgumentTypeError,
@@ -14,8 +13,9 @@ from tl_core._errors import (
     MissingDependencyError,
 )
 from tl_core._find import state_of
-from tl_core._lookup import near_misses
+from tl_core._near import near_misses
 from tl_core._source import line_of
+from tl_core._spelling import call_label
 
 if TYPE_CHECKING:
     from array import array

@@ -27,6 +27,7 @@ from tl_torch._compiled import eagerly
 from tl_torch._diagnostics import Diagnostics
 from tl_torch._distributed_preflight import check_distributed, check_distributed_kinds, may_be_distributed
 from tl_torch._honesty import warn_of_kinds
+from tl_torch._live_names import live_names
 from tl_torch._preflight import (
     Given,
     Target,
@@ -120,7 +121,7 @@ def trace(  # noqa: PLR0913 - the entry point
     target = target_of(model)
     check_context()
     given = bind(target, *arguments(inputs, input_kwargs))
-    policy = save_policy(save, like)
+    policy = save_policy(save, like, live_names(target.model))
     settle_allocator()
     keeper = Keeper(save_mode, detach=options.detach_saved_activations, compact=policy.mode == "some")
     with torch_function_disabled():

@@ -10,6 +10,7 @@ from tl_core import CaptureError as CaptureError
 from tl_core import ConfigurationError as ConfigurationError
 from tl_core import DistributedCaptureUnsupportedError as DistributedCaptureUnsupportedError
 from tl_core import DivergenceError as DivergenceError
+from tl_core import FieldUnavailableError as FieldUnavailableError
 from tl_core import LookupFailedError as LookupFailedError
 from tl_core import MissingDependencyError as MissingDependencyError
 from tl_core import MutatedReferenceError as MutatedReferenceError
@@ -31,6 +32,7 @@ __all__ = [
     "ConfigurationError",
     "DistributedCaptureUnsupportedError",
     "DivergenceError",
+    "FieldUnavailableError",
     "LookupFailedError",
     "MissingDependencyError",
     "MutatedReferenceError",

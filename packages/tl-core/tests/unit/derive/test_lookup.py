@@ -94,19 +94,18 @@ def test_an_op_and_a_module_call_of_one_name_are_refused_with_both_spellings(tra
         (
             "tanh_1_3",
             "'tanh_1_3' is neither a label nor the address of a module in this trace.\n"
-            "  What to do: closest: tanh_1_2, tanh_1; "
-            "trace.find(label_contains('tanh_1_3')) searches by a part of the label",
+            "  What to do: closest: tanh_1_2, tanh_1",
         ),
         (
             "tanh",
             "'tanh' is neither a label nor the address of a module in this trace.\n"
-            "  What to do: closest: tanh_1, tanh_1_2; trace.find(label_contains('tanh')) searches by a part of the label",
+            "  What to do: 'tanh' is a function: trace.find(tl.func('tanh')); closest: tanh_1, tanh_1_2",
         ),
         (
             "zzz",
             "'zzz' is neither a label nor the address of a module in this trace. Parts of names are not looked up.\n"
             "  What to do: trace.summary(level='op') lists every label; "
-            "trace.find(label_contains('zzz')) searches by a part of the label",
+            "trace.find(tl.label_contains('zzz')) searches by a part of the label",
         ),
         (
             "tanh_1_2:3",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 from scripted_run import Run
 
-from tl_core import AliasRead, ArgumentTypeError, LookupFailedError, func, in_module
+from tl_core import AliasRead, ArgumentTypeError, LookupFailedError, func, in_module, label, module, where
 
 
 class Value:
@@ -161,9 +163,7 @@ def test_a_layer_with_passes(trace):
     assert repr(layer) == "<Layer relu_1_2: float32[2, 3] in enc, 2 passes>"
 
 
-@pytest.mark.parametrize(
-    "field", ["out", "shape", "dtype", "device", "source", "payload", "autograd", "distance", "call"]
-)
+@pytest.mark.parametrize("field", ["out", "payload", "autograd", "distance", "call"])
 def test_what_each_pass_has_for_itself_is_refused(trace, field):
     with pytest.raises(LookupFailedError) as caught:
         getattr(trace["relu_1_2"], field)
@@ -173,6 +173,74 @@ def test_what_each_pass_has_for_itself_is_refused(trace, field):
         f"  What to do: trace.layers['relu_1_2'].ops[i].{field} for i from 0 to 1, "
         f"or trace.ops['relu_1_2:1'].{field} to trace.ops['relu_1_2:2'].{field}"
     )
+
+
+def test_what_all_passes_agree_on_is_answered(trace):
+    layer = trace["relu_1_2"]
+    assert (layer.shape, layer.dtype, layer.device, layer.requires_grad) == ((2, 3), "float32", "cpu", True)
+    assert layer.source == layer.ops[1].source
+    assert layer.source.line == layer.ops[0].source.line
+    assert trace["input_1"].source is None
+
+
+@pytest.mark.parametrize(
+    ("shapes", "said"),
+    [
+        ([(2, 1), (2, 2)], "(2, 1) in pass 1, (2, 2) in pass 2"),
+        ([(2, 1), (2, 1), (2, 2)], "(2, 1) in passes 1 to 2, (2, 2) in pass 3"),
+        ([(1,), (2,), (1,), (2,)], "(1,) in passes 1, 3, (2,) in passes 2, 4"),
+        (
+            [(1,), *[(2,)] * 2, *[(1,)] * 4],
+            "(1,) in passes 1, 4, 5, 6 and 1 more, (2,) in passes 2 to 3",
+        ),
+        (
+            [(number,) for number in range(1, 7)],
+            "(1,) in pass 1, (2,) in pass 2, (3,) in pass 3, (4,) in pass 4 and 2 more",
+        ),
+    ],
+)
+def test_what_passes_differ_in_is_refused_with_the_passes(shapes, said):
+    def model(run, x):
+        for shape in shapes:
+            x = run("relu", x, shape=shape)
+        return x
+
+    run = Run()
+    x = run.input()
+    layer = run.play(model, x)["relu_1_1"]
+    count = len(shapes)
+    with pytest.raises(LookupFailedError) as caught:
+        _ = layer.shape
+    assert caught.value.code == "multi_pass_field"
+    assert str(caught.value) == (
+        f"relu_1_1 has {count} passes whose 'shape' differs: {said}.\n"
+        f"  What to do: trace.layers['relu_1_1'].ops[i].shape for i from 0 to {count - 1}, "
+        f"or trace.ops['relu_1_1:1'].shape to trace.ops['relu_1_1:{count}'].shape"
+    )
+    assert layer.dtype == "float32"
+    assert repr(layer) == f"<Layer relu_1_1: float32{list(shapes[0])}, {count} passes that differ, not saved>"
+
+
+def test_the_call_of_the_model_itself_has_a_name(trace):
+    call = trace["self:1"]
+    assert (call.label, call.address, call.parent) == ("self:1", "", None)
+    assert trace["enc:1"].parent == "self:1"
+    assert trace["self"] is trace[""]
+    assert trace.modules["self"] is trace.modules[""]
+    assert call is trace[""].calls[0]
+    assert trace[":1"] is call
+    assert len(trace.find(in_module("self"))) == len(trace.find(in_module(""))) == len(trace.find(in_module("self:1")))
+    assert trace.find(module("self")) == trace.find(module("")) == call.outputs
+    assert repr(call) == "<ModuleCall self:1: Net, 7 ops>"
+
+
+def test_a_module_that_is_really_called_self_keeps_its_name():
+    run = Run()
+    run.register("self", "Linear", param=True)
+    trace = run.play(lambda run, x: run.linear("self", x), run.input())
+    assert trace["self"].class_name == "Linear"
+    assert trace[""].class_name == "Net"
+    assert trace["self:1"].address == "self"
 
 
 def test_modules(trace):
@@ -217,7 +285,7 @@ def test_module_calls(trace):
     assert [op.label for op in call.ops] == ["linear_1_1:2"]
     assert trace["enc:1"].children == ("enc.fc:1", "enc.fc:2")
     assert (trace[":1"].parent, trace[":1"].children) == (None, ("enc:1", "norm:1"))
-    assert repr(call) == "<ModuleCall enc.fc:2: Linear, 1 ops>"
+    assert repr(call) == "<ModuleCall enc.fc:2: Linear, 1 op>"
     with pytest.raises(LookupFailedError) as caught:
         _ = fc.inputs
     assert str(caught.value) == (
@@ -330,6 +398,11 @@ def test_collections_refuse_what_they_do_not_have(trace):
     )
     with pytest.raises(LookupFailedError, match=r"What to do: trace\.buffers\.keys\(\) gives all names"):
         trace.buffers["zzz"]
+    with pytest.raises(LookupFailedError) as caught:
+        trace.ops["relu_1_2:3"]
+    assert str(caught.value) == (
+        "'relu_1_2:3' is not there: 'relu_1_2' has 2 passes.\n  What to do: use relu_1_2:1 to relu_1_2:2"
+    )
     with pytest.raises(LookupFailedError, match="There is no parameter 3: the last is 2"):
         trace.params[3]
     with pytest.raises(ArgumentTypeError, match=r"2\.0 \(float\) is not a way to name one layer"):
@@ -343,6 +416,146 @@ def test_collections_find_by_selector(trace):
     assert [layer.label for layer in trace.layers.find(in_module("enc"))] == ["linear_1_1", "relu_1_2"]
     assert trace.find(func("relu")) == trace.ops.find(func("relu"))
     assert trace.find(func("tanh")) == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "remedy"),
+    [
+        ("ops", "enc", "'enc' is a module: trace.modules['enc']"),
+        ("ops", "enc:1", "'enc:1' is a module call: trace['enc:1']"),
+        ("ops", "relu", "'relu' is a function: trace.find(tl.func('relu'))"),
+        ("ops", "enc.fc.weight", "'enc.fc.weight' is a parameter: trace.params['enc.fc.weight']"),
+        ("ops", "x", "'x' is the address of the input trace.layers['input_1']"),
+        ("ops", "norm.meen", "closest: trace.buffers['norm.mean'], trace.modules['norm'], trace.params['norm.weight']"),
+        ("layers", "relu_1_2:2", "'relu_1_2:2' is an op: trace.ops['relu_1_2:2']"),
+        ("layers", "norm", "'norm' is a module: trace.modules['norm']"),
+        ("layers", "norm.mean", "'norm.mean' is a buffer: trace.buffers['norm.mean']"),
+        (
+            "layers",
+            "Linear",
+            "'Linear' is the class of 2 modules, such as trace.modules['enc.fc']; closest: linear_1, linear_1_1",
+        ),
+        (
+            "layers",
+            "enc.fcc",
+            "closest: trace.modules['enc.fc'], trace.params['enc.fc.weight'], trace.modules['enc']",
+        ),
+        (
+            "modules",
+            "relu_1",
+            "'relu_1' is a layer: trace.layers['relu_1'], or one of its ops, 'relu_1:1' to 'relu_1:2'",
+        ),
+        ("modules", "enc.fc.weight", "'enc.fc.weight' is a parameter: trace.params['enc.fc.weight']"),
+        (
+            "modules",
+            "BatchNorm1d",
+            "'BatchNorm1d' is the class of the module trace.modules['norm']; "
+            "closest: trace.layers['batchnorm_1'], trace.layers['batchnorm_1_3']",
+        ),
+        (
+            "modules",
+            "chunk_1_5",
+            "closest: trace.layers['chunk_2_5'], trace.layers['chunk_1_4'], trace.layers['chunk_1'], "
+            "trace.layers['chunk_2']",
+        ),
+        ("params", "enc.fc", "'enc.fc' is a module: trace.modules['enc.fc']"),
+        ("params", "norm.mean", "'norm.mean' is a buffer: trace.buffers['norm.mean']"),
+        ("params", "enc.fc.weigth", "closest: enc.fc.weight"),
+        ("buffers", "norm.weight", "'norm.weight' is a parameter: trace.params['norm.weight']"),
+        ("buffers", "zzz", "trace.buffers.keys() gives all names"),
+    ],
+)
+def test_a_name_of_another_kind_is_told_with_its_accessor(trace, kind, name, remedy):
+    with pytest.raises(LookupFailedError) as caught:
+        getattr(trace, kind)[name]
+    assert caught.value.code == "op_lookup_not_found"
+    assert caught.value.remedy == remedy
+
+
+@pytest.mark.parametrize(
+    ("key", "remedy"),
+    [
+        ("enc.fc.weight", "'enc.fc.weight' is a parameter: trace.params['enc.fc.weight']"),
+        ("norm.mean", "'norm.mean' is a buffer: trace.buffers['norm.mean']"),
+        ("x", "'x' is the address of the input trace.layers['input_1']"),
+        (
+            "batch_norm",
+            "'batch_norm' is a function: trace.find(tl.func('batch_norm')); closest: batchnorm_1, batchnorm_1_3",
+        ),
+        (
+            "Linear",
+            "'Linear' is the class of 2 modules, such as trace.modules['enc.fc']; closest: linear_1, linear_1_1",
+        ),
+        ("enc.fc.weigth", "closest: trace.params['enc.fc.weight'], enc.fc"),
+        ("enc.f", "closest: enc.fc, enc"),
+    ],
+)
+def test_a_name_that_the_trace_itself_does_not_take(trace, key, remedy):
+    with pytest.raises(LookupFailedError) as caught:
+        trace[key]
+    assert str(caught.value) == (
+        f"{key!r} is neither a label nor the address of a module in this trace.\n  What to do: {remedy}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("selector", "said"),
+    [
+        (func("relux"), "no op of 'net_1' is func('relux'). No function 'relux' ran; closest: relu_."),
+        (func("zzz"), "no op of 'net_1' is func('zzz'). No function 'zzz' ran."),
+        (
+            func("norm"),
+            "no op of 'net_1' is func('norm'). No function 'norm' ran; 'norm' is a module: trace.modules['norm'].",
+        ),
+        (
+            in_module("encc"),
+            "no op of 'net_1' is in_module('encc'). The model has no module 'encc'; closest: enc, enc.fc.",
+        ),
+        (
+            module("relu_1"),
+            "no op of 'net_1' is module('relu_1'). The model has no module 'relu_1'; 'relu_1' is a layer: "
+            "trace.layers['relu_1'], or one of its ops, 'relu_1:1' to 'relu_1:2'.",
+        ),
+        (in_module("unused"), "no op of 'net_1' is in_module('unused'). The module 'unused' was not called."),
+        (module("enc:3"), "no op of 'net_1' is module('enc:3'). The module 'enc' was called once."),
+        (
+            label("relu_1_9"),
+            "no op of 'net_1' is label('relu_1_9'). There is no op or layer 'relu_1_9'; closest: relu_1_2, relu_1, relu_1_2:2, relu_1_2:1.",
+        ),
+        (
+            label("enc"),
+            "no op of 'net_1' is label('enc'). There is no op or layer 'enc'; 'enc' is a module: trace.modules['enc'].",
+        ),
+        (where(lambda op: False, "none"), "no op of 'net_1' is where(none)."),
+        (
+            func("relu") & in_module("norm"),
+            "no op of 'net_1' is func('relu') & in_module('norm'). "
+            "func('relu') is 2 ops and in_module('norm') 1 op; none is both.",
+        ),
+        (
+            func("relu") & func("gelu"),
+            "no op of 'net_1' is func('relu') & func('gelu'). No function 'gelu' ran; closest: relu_.",
+        ),
+    ],
+)
+def test_nothing_found_says_what_was_near(trace, selector, said):
+    assert trace.find(selector) == ()
+    assert repr(trace.find(selector)) == said
+    assert repr(trace.ops.find(selector)) == said
+    assert repr(trace.layers.find(selector)) == said
+
+
+def test_what_was_found_is_listed(trace):
+    found = trace.find(func("relu"))
+    assert isinstance(found, tuple)
+    assert repr(found) == (
+        "2 ops\n"
+        "  0  <Op relu_1_2:1: float32[2, 3] in enc from linear_1_1:1>\n"
+        "  1  <Op relu_1_2:2: float32[2, 3] in enc from linear_1_1:2>"
+    )
+    assert repr(trace.layers.find(func("relu"))).splitlines()[0] == "1 layer"
+    assert type(copy.copy(found)) is tuple
+    assert found[:1] == (trace.ops["relu_1_2:1"],)
 
 
 def test_repr_of_collections(trace):

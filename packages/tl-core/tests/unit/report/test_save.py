@@ -9,6 +9,7 @@ from tl_core import (
     ArgumentTypeError,
     ConfigurationError,
     DivergenceError,
+    LiveNames,
     TorchLensWarning,
     func,
     in_module,
@@ -171,28 +172,69 @@ def test_like_is_a_trace():
     assert refused.value.problem == "like= takes an earlier trace of the model, and was given 'net_1'."
 
 
+EARLIER = "first = tl.trace(model, x); tl.trace(model, x, save={0}, like=first)"
+NAMES = LiveNames(
+    modules=lambda: ["layer1", "layer1.conv1", "layer2", "gelu", "relu_1"], functions=lambda: ["relu", "gelu", "conv2d"]
+)
+
+
 @pytest.mark.parametrize(
-    ("save", "spelled", "function"),
+    ("save", "spelled"),
     [
-        ("linear_1_1", "'linear_1_1'", "relu"),
-        ("gelu", "'gelu'", "gelu"),
-        (label("relu_1_3"), "'relu_1_3'", "relu"),
-        (label_contains("conv"), "tl.label_contains('conv')", "conv"),
-        ([func("a"), "x_1_1"], "'x_1_1'", "relu"),
-        (func("a") & ~label("x_1_1"), "'x_1_1'", "relu"),
+        ("linear_1_1", "'linear_1_1'"),
+        (label("relu_1_3"), "'relu_1_3'"),
+        (label_contains("conv"), "tl.label_contains('conv')"),
+        ([func("a"), "x_1_1"], "'x_1_1'"),
+        (func("a") & ~label("x_1_1"), "'x_1_1'"),
     ],
 )
-def test_a_label_needs_an_earlier_trace(save, spelled, function):
+@pytest.mark.parametrize("names", [None, NAMES])
+def test_a_label_needs_an_earlier_trace(save, spelled, names):
     with pytest.raises(ConfigurationError) as refused:
-        save_policy(save)
+        save_policy(save, names=names)
     assert refused.value.code == "live_label_needs_like"
     assert refused.value.problem == (
         f"save={spelled} names ops by label, and labels are given when a run is over, so this run cannot know them."
     )
     assert refused.value.remedy == (
-        f"trace once, then name the trace: first = tl.trace(model, x); tl.trace(model, x, save={spelled}, like=first). "
-        f"A function or a module needs no earlier trace: save=tl.func('{function}'), save=tl.module('layer1.0')"
+        f"trace once, then name the trace: {EARLIER.format(spelled)}. A function or a module needs no earlier trace: "
+        "save=tl.func('relu'), save=tl.in_module('layer1')"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "ways"),
+    [
+        (
+            "layer1",
+            "'layer1' is a module: save=tl.in_module('layer1') means every op inside it, "
+            "save=tl.module('layer1') what it returns",
+        ),
+        ("relu", "'relu' is a function: save=tl.func('relu')"),
+        (
+            "gelu",
+            "'gelu' is a module: save=tl.in_module('gelu') means every op inside it, save=tl.module('gelu') what it "
+            "returns; 'gelu' is a function: save=tl.func('gelu')",
+        ),
+        (
+            "relu_1",
+            "'relu_1' is a module: save=tl.in_module('relu_1') means every op inside it, save=tl.module('relu_1') what "
+            "it returns",
+        ),
+        ("layer3", "closest: save=tl.in_module('layer2'), save=tl.in_module('layer1')"),
+        ("conv2", "closest: save=tl.func('conv2d')"),
+        (
+            "layer1.conv",
+            "closest: save=tl.in_module('layer1.conv1'), save=tl.in_module('layer1')",
+        ),
+    ],
+)
+def test_a_name_that_is_no_label_is_told_as_what_it_is(text, ways):
+    for save in (text, [text]):
+        with pytest.raises(ConfigurationError) as refused:
+            save_policy(save, names=NAMES)
+        assert refused.value.code == "live_label_needs_like"
+        assert refused.value.remedy == f"{ways}. A label needs an earlier trace: {EARLIER.format(repr(text))}"
 
 
 @pytest.mark.parametrize(
@@ -230,7 +272,8 @@ def test_a_label_names_the_site_of_an_earlier_trace(new_run, residual_of, save, 
         (
             "blocks.0",
             "The trace 'net_1' given as like= has no op or layer 'blocks.0'.",
-            r"'blocks.0' is a module: save=tl.module\('blocks.0'\)",
+            r"'blocks.0' is a module: save=tl.in_module\('blocks.0'\) means every op inside it, "
+            r"save=tl.module\('blocks.0'\) what it returns",
         ),
         (label_contains("conv"), "No label of the trace 'net_1' contains 'conv'.", "trace.layers lists every label"),
         ("zzz", "The trace 'net_1' given as like= has no op or layer 'zzz'.", "trace.layers lists every label"),
@@ -308,7 +351,8 @@ def test_a_site_that_is_not_reached_is_a_divergence(new_run):
         loop(run, 2)
     assert refused.value.code == "like_diverged"
     assert refused.value.problem == (
-        "The run parted from the trace 'net_1' given as like=:\n    relu_1_3:3 in cell:3 was not reached"
+        "The run parted from the trace 'net_1' given as like=:\n    relu_1_3:3 in cell:3 was not reached\n"
+        "    op 7 is split_1_1:3 in cell:3 with shape (1, 4) there, and linear_1_4:1 in head:1 with shape (1, 2) here"
     )
     assert "give that trace as like=" in refused.value.remedy
 

@@ -7,6 +7,8 @@ import pytest
 from tl_core import (
     ArgumentTypeError,
     ConfigurationError,
+    FieldUnavailableError,
+    Op,
     OpContext,
     Selector,
     func,
@@ -215,15 +217,34 @@ def test_the_set_of_selectors_is_closed(residual_trace):
         (
             "relu",
             "'relu' (str)",
-            "find(func('relu')) for a function, find(module('relu')) for a module, "
-            "find(label_contains('relu')) for a part of a label, trace['relu'] for a label",
+            "trace.find(tl.func('relu')) for the function",
         ),
+        (
+            "blocks.0",
+            "'blocks.0' (str)",
+            "trace.find(tl.in_module('blocks.0')) for every op inside the module, "
+            "trace.find(tl.module('blocks.0')) for what it returns",
+        ),
+        ("relu_1_3", "'relu_1_3' (str)", "trace['relu_1_3'] for the label"),
+        (
+            "blocks",
+            "'blocks' (str)",
+            "trace.find(tl.in_module('blocks')) for every op inside the module, "
+            "trace.find(tl.module('blocks')) for what it returns",
+        ),
+        (
+            "blocks.7",
+            "'blocks.7' (str)",
+            "closest: tl.in_module('blocks.1'), tl.in_module('blocks.0'); "
+            "trace.find(tl.label_contains('blocks.7')) for a part of a label",
+        ),
+        ("zzz", "'zzz' (str)", "trace.find(tl.label_contains('zzz')) for a part of a label"),
         (
             len,
             "<built-in function len> (builtin_function_or_method)",
-            "find(where(lambda op: ...)) for a function of an op",
+            "trace.find(tl.where(lambda op: ...)) for a function of an op",
         ),
-        (3, "3 (int)", 'find(func("relu") & in_module("layer1"))'),
+        (3, "3 (int)", 'trace.find(tl.func("relu") & tl.in_module("layer1"))'),
     ],
 )
 def test_find_takes_a_selector(residual_trace, given, shown, remedy):
@@ -289,9 +310,37 @@ def test_context_says_everything_that_is_known_of_an_op(run):
 
 def test_context_is_read_only_and_says_what_it_has(run):
     context = OpContext(run.source("input", "x", (2, 4)))
-    with pytest.raises(AttributeError, match="an OpContext is read-only; 'shape' cannot be set"):
+    with pytest.raises(FieldUnavailableError) as refused:
         context.shape = (1,)  # type: ignore[misc]
-    with pytest.raises(AttributeError) as refused:
-        _ = context.label
-    assert "A predicate sees no 'label': labels, values and what comes later are unknown" in str(refused.value)
-    assert "It sees index, kind, func_name, type, is_inplace, module" in str(refused.value)
+    assert refused.value.code == "op_context_read_only"
+    assert str(refused.value) == (
+        "What a predicate sees of an op is read-only; 'shape' cannot be set.\n"
+        "  What to do: return True or False from the predicate, and keep notes in a variable of your own"
+    )
+
+
+@pytest.mark.parametrize("field", ["label", "out", "children", "pass_number", "payload", "nonsense"])
+def test_a_live_predicate_is_refused_what_is_not_known_yet(run, field):
+    context = OpContext(run.source("input", "x", (2, 4)))
+    with pytest.raises(FieldUnavailableError) as refused:
+        getattr(context, field)
+    assert refused.value.code == "live_field_unavailable"
+    assert isinstance(refused.value, AttributeError)
+    assert str(refused.value) == (
+        f"A predicate sees no {field!r} while a run is recorded: labels, values and what comes later are not known "
+        "yet. It sees index, kind, func_name, type, func_call_id, output_index, is_inplace, shape, dtype, device, "
+        "requires_grad, parent_indices, module, module_class, modules, address.\n"
+        f"  What to do: ask the finished trace: trace = tl.trace(model, x); "
+        f"trace.find(tl.where(lambda op: op.{field} ...))"
+    )
+    assert refused.value.fields["field"] == field
+
+
+def test_a_predicate_of_find_sees_the_finished_op(residual_trace):
+    seen = []
+    residual_trace.find(where(lambda op: seen.append(op)))
+    assert seen == list(residual_trace.ops)
+    assert found(residual_trace, where(lambda op: op.label.startswith("add") and op.children == ("linear_4_8:1",))) == [
+        7
+    ]
+    assert set(dir(OpContext)) - {"__getattr__"} <= set(dir(Op))
