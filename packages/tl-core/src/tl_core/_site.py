@@ -237,7 +237,7 @@ def _near_names(text: str, names: LiveNames) -> tuple[str, ...]:
     if may_be_label(text):
         return ()
     modules = [f"tl.in_module({name!r})" for name in near_misses(text, names.modules(), count=3)]
-    functions = [f"tl.func({name!r})" for name in near_misses(text, names.functions(), count=2, cutoff=0.75)]
+    functions = [f"tl.func({name!r})" for name in near_misses(text, names.functions(), count=2, cutoff=0.8)]
     return (*modules, *functions)
 
 

@@ -38,7 +38,7 @@ class Net(nn.Module):
             "layer2",
             "closest: save=tl.in_module('layer1'), save=tl.in_module('layer1.1'), save=tl.in_module('layer1.0')",
         ),
-        ("conv2", "closest: save=tl.func('conv2d'), save=tl.func('conv3d')"),
+        ("conv2", "closest: save=tl.func('conv2d')"),
         (
             "layer1.2",
             "closest: save=tl.in_module('layer1.1'), save=tl.in_module('layer1.0'), save=tl.in_module('layer1')",
