@@ -64,11 +64,14 @@ from tl_core._quantity import Bytes as Bytes
 from tl_core._quantity import Duration as Duration
 from tl_core._quantity import Flops as Flops
 from tl_core._quantity import Macs as Macs
+from tl_core._record import AUTOCAST_KEY as AUTOCAST_KEY
+from tl_core._record import RANDOM_STATE_KEY as RANDOM_STATE_KEY
 from tl_core._record import AliasRead as AliasRead
 from tl_core._record import BufferRecord as BufferRecord
 from tl_core._record import CallRecord as CallRecord
 from tl_core._record import Frames as Frames
 from tl_core._record import GapRecord as GapRecord
+from tl_core._record import GeneratorRead as GeneratorRead
 from tl_core._record import ModuleCallRecord as ModuleCallRecord
 from tl_core._record import ModuleRecord as ModuleRecord
 from tl_core._record import Opaque as Opaque
@@ -120,6 +123,7 @@ from tl_core._validate_finding import GroundTruth as GroundTruth
 from tl_core._validate_finding import ModuleTruth as ModuleTruth
 
 __all__ = [
+    "AUTOCAST_KEY",
     "Accessor",
     "AliasRead",
     "AtenOp",
@@ -165,6 +169,7 @@ __all__ = [
     "FrameworkValue",
     "FunctionCost",
     "GapRecord",
+    "GeneratorRead",
     "Graph",
     "GroundTruth",
     "HostArray",
@@ -194,6 +199,7 @@ __all__ = [
     "ParamRecord",
     "AtenOpsUnavailableError",
     "PayloadUnavailableError",
+    "RANDOM_STATE_KEY",
     "ReadKind",
     "ReadRecord",
     "Records",

@@ -98,6 +98,8 @@ class ParamColumns(msgspec.Struct, kw_only=True):
     dtype: Codes
     device: Codes
     requires_grad: Flags
+    value: Codes
+    """Positions of values as the run read them, where the bundle holds arguments."""
 
 
 class BufferColumns(msgspec.Struct, kw_only=True):

@@ -76,7 +76,7 @@ def decode_records(tables: Tables, payloads: Sequence[object]) -> Records:
     """
     frames = _decode_stacks(tables)
     records = Records()
-    _add_params(tables, records)
+    _add_params(tables, records, payload_getter(payloads))
     _add_buffers(tables, records)
     _add_modules(tables, records)
     _add_module_calls(tables, records)
@@ -109,11 +109,12 @@ def _decode_stacks(tables: Tables) -> list[Frames]:
     return [tuple([frames[position] for position in stack]) for stack in tables.stacks]
 
 
-def _add_params(tables: Tables, records: Records) -> None:
+def _add_params(tables: Tables, records: Records, payload: Callable[[int], object]) -> None:
     columns, strings, shapes = tables.params, tables.strings, tables.shapes
     count = _length(columns)
     _check("params.shape", columns.shape, 0, len(shapes))
     _check("params", chain(columns.dtype, columns.device), 0, len(strings))
+    _check("params.value", columns.value, -1, len(tables.payloads.region))
     for row in range(count):
         param = ParamRecord(
             row,
@@ -125,6 +126,7 @@ def _add_params(tables: Tables, records: Records) -> None:
             None,
         )
         param.aliases.extend(columns.aliases[row])
+        param.value = payload(columns.value[row])
         records.params.append(param)
 
 

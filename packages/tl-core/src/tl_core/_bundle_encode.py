@@ -78,8 +78,9 @@ class Interned(Generic[T]):
 class TableEncoder:
     """Turns the records of one trace into tables, and finds the saved values on the way."""
 
-    def __init__(self, plan: PayloadPlan | None) -> None:
+    def __init__(self, plan: PayloadPlan | None, *, arguments: bool = False) -> None:
         self._plan = plan
+        self._arguments_too = arguments
         self._template = TemplateEncoder(self._argument)
         self._string = Interned[str](clean)
         self._shape = Interned[tuple[int, ...]]()
@@ -161,6 +162,12 @@ class TableEncoder:
         name = f"{op.index}:{op.kind if op.call is None else op.call.name}" if labels is None else labels[op.index]
         return self._plan.add(op.payload, clean(name), str(op.device))
 
+    def _param(self, param: ParamRecord) -> int:
+        """Position of the value that a parameter had when it was read."""
+        if self._plan is None or not self._arguments_too:
+            return -1
+        return self._plan.add(param.value, f"param:{clean(param.address)}", str(param.device))
+
     def _argument(self, alias: AliasRead) -> int:
         """Position of the value that an argument had when it was read."""
         if self._plan is None:
@@ -220,6 +227,7 @@ class TableEncoder:
             dtype=[self._dtype(param.dtype) for param in params],
             device=[self._string(str(param.device)) for param in params],
             requires_grad=[int(param.requires_grad) for param in params],
+            value=[self._param(param) for param in params],
         )
 
     def _buffers(self, buffers: list[BufferRecord]) -> BufferColumns:

@@ -16,7 +16,7 @@ from typing import Literal, cast, final
 import msgspec
 import numpy as np
 
-from tl_core._record import AliasRead, Opaque, OpRecord, ParamRecord
+from tl_core._record import AliasRead, GeneratorRead, Opaque, OpRecord, ParamRecord
 
 _MAX_DEPTH = 50
 _INT_BITS = 63
@@ -137,6 +137,13 @@ class TextTemplate(msgspec.Struct, tag_field="is", tag="text"):
     text: str
 
 
+class GeneratorTemplate(msgspec.Struct, tag_field="is", tag="generator"):
+    """A random generator, as it stood before the call."""
+
+    device: str
+    state: bytes
+
+
 class OpaqueTemplate(msgspec.Struct, tag_field="is", tag="opaque"):
     """Only the name of a type."""
 
@@ -159,6 +166,7 @@ Template = (
     | StructTemplate
     | SliceTemplate
     | TextTemplate
+    | GeneratorTemplate
     | OpaqueTemplate
     | FrameworkValue
     | EnumValue
@@ -230,6 +238,8 @@ class TemplateEncoder:
         if isinstance(value, slice):
             whole = cast("slice[object, object, object]", value)
             return SliceTemplate(encode(whole.start), encode(whole.stop), encode(whole.step))
+        if isinstance(value, GeneratorRead):
+            return GeneratorTemplate(value.device, value.state)
         return OpaqueTemplate(value.type_name if isinstance(value, Opaque) else type_name(value))
 
     def _tuple(self, value: tuple[object, ...]) -> Template:
@@ -347,6 +357,8 @@ class TemplateDecoder:
             case SetTemplate(items=items, frozen=frozen):
                 members = [_key(decode(item)) for item in items]
                 return frozenset(members) if frozen else set(members)
+            case GeneratorTemplate(device=device, state=state):
+                return GeneratorRead(device, state)
             case OpaqueTemplate(type_name=name):
                 return Opaque(name)
             case AliasTemplate():

@@ -19,6 +19,11 @@ class CaptureOptions:
     """Detach saved values from autograd, so that they keep no graph alive."""
     inference_only: bool = False
     """Run the forward pass without gradients."""
+    save_args: bool = False
+    """Keep what a trace otherwise only refers to: parameters as the run read them. A saved trace needs them to be
+    validated where it is loaded."""
+    save_rng: bool = False
+    """Keep the state of the random generators before each call that draws, so that it can be repeated."""
     keep_orphans: bool = False
     """Keep ops that are connected to neither an input nor an output."""
     aten_ops: bool | Literal["values"] = False

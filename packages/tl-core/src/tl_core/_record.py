@@ -25,6 +25,12 @@ Frames = tuple[tuple[CodeType, int], ...] | tuple[tuple[str, int, str], ...]
 file base name, line and function name on a loaded trace."""
 
 
+RANDOM_STATE_KEY = "random_state"
+"""Key of `CallRecord.meta`: where the generators stood before the call."""
+AUTOCAST_KEY = "autocast"
+"""Key of `CallRecord.meta`: plain dtype of autocast by device type, where it was on."""
+
+
 @final
 class ParamRecord(Struct, gc=False, eq=False):
     """One parameter tensor; tied parameters are one record with several addresses."""
@@ -39,6 +45,8 @@ class ParamRecord(Struct, gc=False, eq=False):
     """Weak reference to the live parameter; None on a loaded trace."""
     aliases: list[str] = field(default_factory=list)
     """Further addresses of the same tensor (tied weights)."""
+    value: object = None
+    """Snapshot as the run first read it, where arguments were to be kept."""
 
 
 @final
@@ -115,7 +123,7 @@ class CallRecord(Struct, gc=False, eq=False):
     duration_ns: int
     inplace: bool
     meta: dict[str, object] | None = None
-    """Rare facts, such as `transform_kind`."""
+    """Rare facts, such as `transform_kind`; some stand under the keys below."""
 
     def __repr__(self) -> str:
         return f"<call {self.index}: {self.name}>"
@@ -173,6 +181,17 @@ class Opaque(Struct, gc=False, eq=False):
         return f"<{self.type_name}>"
 
 
+@final
+class GeneratorRead(Struct, gc=False, eq=False):
+    """A random generator among the arguments, as it stood before the call."""
+
+    device: str
+    state: bytes
+
+    def __repr__(self) -> str:
+        return f"<generator on {self.device}>"
+
+
 ReadKind = Literal["bool", "item", "int", "float", "complex", "index", "list", "numpy", "dlpack"]
 
 
@@ -206,8 +225,8 @@ class Records:
     """Everything that one run wrote down."""
 
     __slots__ = (
-        "aten", "buffers", "calls", "gaps", "module_calls", "modules", "ops", "params", "reads", "unaccounted",
-        "witnessed",
+        "aten", "autocast_noted", "buffers", "calls", "gaps", "module_calls", "modules", "ops", "params",
+        "random_noted", "reads", "unaccounted", "witnessed",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -223,5 +242,9 @@ class Records:
         """Operators below the recorded functions, where they were asked for."""
         self.witnessed = False
         """Whether a census found an owner for everything that was dispatched."""
+        self.random_noted = False
+        """Whether each call that drew random numbers carries the state before it, and no other call drew any."""
+        self.autocast_noted = False
+        """Whether each call that ran under autocast says so, and no other call did."""
         self.unaccounted = 0
         """Dispatched operators for which a census found no owner."""

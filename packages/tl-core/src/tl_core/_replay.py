@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, cast, final, runtime_checkable
 
 from tl_core._payload import materialize
-from tl_core._record import AliasRead, CallRecord, Opaque, OpRecord, ParamRecord, Records
+from tl_core._record import AliasRead, CallRecord, GeneratorRead, Opaque, OpRecord, ParamRecord, Records
 
 Leaf = OpRecord | ParamRecord | AliasRead
 """What stands for a tensor in the arguments of a recorded call."""
@@ -143,6 +143,14 @@ class Examiner(Protocol):
         """Whether each element of `value` occurs in one of `sources`; True where that is too costly to find out."""
         ...
 
+    def generator(self, read: GeneratorRead) -> object:
+        """A generator that stands where the one stood that a call was given.
+
+        Raises:
+            UnreplayableError: there is none here.
+        """
+        ...
+
     def random_state(self) -> object:
         """State of the generators from which calls draw."""
         ...
@@ -194,7 +202,7 @@ def leaf_value(leaf: Leaf) -> object:
     """
     if isinstance(leaf, OpRecord):
         value = materialize(leaf.payload)
-    elif isinstance(leaf, AliasRead):
+    elif isinstance(leaf, AliasRead) or leaf.value is not None:
         value = materialize(leaf.value)
     else:
         value = None if leaf.reference is None else leaf.reference()
@@ -208,10 +216,11 @@ def leaf_value(leaf: Leaf) -> object:
 class Arguments:
     """Builds the arguments of one call from saved values, some of them replaced."""
 
-    __slots__ = ("_call", "_twins", "_values", "leaves")
+    __slots__ = ("_call", "_generator", "_twins", "_values", "leaves")
 
-    def __init__(self, call: CallRecord) -> None:
+    def __init__(self, call: CallRecord, generator: Callable[[GeneratorRead], object]) -> None:
         self._call = call
+        self._generator = generator
         self._values: dict[int, object] = {}
         self._twins: dict[int, list[int]] = {}
         """Further leaves by `id`, that stand for the same tensor as the one with the key."""
@@ -247,28 +256,31 @@ class Arguments:
         for first, twins in self._twins.items():
             if first in replaced:
                 values |= dict.fromkeys(twins, replaced[first])
-        args = [_filled(value, values) for value in self._call.args]
-        return args, {name: _filled(value, values) for name, value in (self._call.kwargs or {}).items()}
+        call, generator = self._call, self._generator
+        args = [_filled(value, values, generator) for value in call.args]
+        return args, {name: _filled(value, values, generator) for name, value in (call.kwargs or {}).items()}
 
 
-def _filled(value: object, values: Mapping[int, object]) -> object:
+def _filled(value: object, values: Mapping[int, object], generator: Callable[[GeneratorRead], object]) -> object:
     if isinstance(value, (OpRecord, ParamRecord, AliasRead)):
         return values[id(value)]
+    if isinstance(value, GeneratorRead):
+        return generator(value)
     if isinstance(value, Opaque):
         if value.type_name.startswith("numpy."):
             raise UnreplayableError("literal", "its value was given as an array of numpy")
         raise UnreplayableError("opaque_argument", f"an argument of type {value.type_name} is not kept")
     kind = type(value)
     if kind is list:
-        return [_filled(item, values) for item in cast("list[object]", value)]
+        return [_filled(item, values, generator) for item in cast("list[object]", value)]
     if isinstance(value, tuple):
-        items = [_filled(item, values) for item in cast("tuple[object, ...]", value)]
+        items = [_filled(item, values, generator) for item in cast("tuple[object, ...]", value)]
         if kind is tuple:
             return tuple(items)
         make = getattr(kind, "_make", None)  # a named tuple's
         return cast("object", value if make is None else make(items))
     if isinstance(value, dict):
-        return {key: _filled(item, values) for key, item in cast("dict[object, object]", value).items()}
+        return {key: _filled(item, values, generator) for key, item in cast("dict[object, object]", value).items()}
     return value
 
 

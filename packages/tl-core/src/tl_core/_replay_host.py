@@ -12,7 +12,7 @@ from tl_core._replay import Difference, ExaminableBackend, Examiner, Finiteness,
 
 if TYPE_CHECKING:
     from tl_core._backend import Backend
-    from tl_core._record import CallRecord, OpRecord, Records
+    from tl_core._record import CallRecord, GeneratorRead, OpRecord, Records
 
 _TOLERANCES = {"float64": 1e-12, "complex128": 1e-12, "float32": 2e-5, "complex64": 2e-5, "float16": 4e-3}
 _COARSE = {"bfloat16": 4e-2, "float8_e4m3fn": 0.25, "float8_e5m2": 0.5}
@@ -153,6 +153,10 @@ class HostExaminer:
         elements = self._array(value)
         known = np.concatenate([self._array(source).reshape(-1) for source in sources] or [np.empty(0)])
         return bool(np.all(np.isin(elements, known) | (elements != elements)))
+
+    def generator(self, read: GeneratorRead) -> object:
+        """Refused: calls draw from keys."""
+        raise UnreplayableError("opaque_argument", f"a generator on {read.device} is not kept")
 
     def random_state(self) -> object:
         """Calls draw from keys."""

@@ -22,6 +22,7 @@ from tl_core._validate_finding import Finding, GroundTruth
 from tl_core._validate_gap import gap_findings
 from tl_core._validate_invariant import invariant_findings
 from tl_core._validate_memory import BufferMemory
+from tl_core._validate_random import RandomReplay
 from tl_core._validate_truth import (
     buffer_findings,
     module_findings,
@@ -43,6 +44,11 @@ _statuses: WeakKeyDictionary[State, ValidationStatus] = WeakKeyDictionary()
 """What the last validation of each living trace said."""
 
 MAX_OPS_NAMED = 5
+_REMEDIES = {
+    "random_state_unknown": "Where the random generators stood is not known; trace with "
+    "capture=tl.CaptureOptions(save_rng=True), or ask tl.validate.",
+}
+"""What to do, by the reason why not everything could be checked."""
 
 
 def validation_status(state: State) -> ValidationStatus:
@@ -140,8 +146,9 @@ class _Validation:
         self._examiner.begin(self._records, truth.random_state)
         weights, constant = _origins(self._records, self._examiner)
         self._perturber = Perturber(self._examiner, weights, constant)
+        self._random = RandomReplay(self._examiner, truth.random_state, noted=self._records.random_noted)
         self._checker = CallChecker(
-            self._records.ops, self._examiner, self._perturber, self._depth, constant, truth.random_state
+            self._records.ops, self._examiner, self._perturber, self._depth, constant, self._random
         )
         self._findings: list[Finding] = []
         self._unverified: dict[int, str] = {}
@@ -208,7 +215,7 @@ class _Validation:
                 self._unverified.update({op.index: verdict.unverified for op in made})
             self._memory.after(call, made, verdict)
         # Where the generators end elsewhere than in the run, something reseeded them, and no draw can be repeated.
-        state = self._checker.random_state
+        state = self._random.state
         believed = state is not None and state == self._truth.random_state_after
         for verdict, made in doubtful:
             if believed:
@@ -274,7 +281,7 @@ class _Validation:
             backend=self._state.info.backend,
             source="live",
             reason=reason,
-            message=first.message if first is not None else "",
+            message=_REMEDIES.get(reason, "") if first is None else first.message,
             replayed_node_count=replayed,
             unverified_node_count=len(self._unverified),
             pure_unverified_node_count=sum(not self._inplace(index) for index in self._unverified),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from tl_core._replay import Difference, Examiner, Leaf
+    from tl_core._validate_random import RandomReplay
 
 _REPLAY_ERRORS = (
     RuntimeError,
@@ -49,7 +50,7 @@ class CallChecker:
         perturber: Perturber,
         depth: Callable[[CallRecord, Sequence[OpRecord]], int],
         constant: bytearray,
-        random_state: object,
+        random: RandomReplay,
     ) -> None:
         self._ops = ops
         self._after_gradient = bytearray(len(ops))
@@ -59,9 +60,7 @@ class CallChecker:
         self._depth = depth
         self._constant = constant
         """Per op index: 1 where the value depends on no input, parameter or buffer."""
-        self._random_known = random_state is not None
-        self._state = random_state
-        self._was_known = self._random_known
+        self._random = random
         self._hidden: dict[int, list[object]] = {}
         """By call index: what calls left in arguments that they did not return."""
         self.exempted: Counter[str] = Counter()
@@ -82,10 +81,10 @@ class CallChecker:
             if error.reason == "literal" and all(not output.parents and not call.params for output in outputs):
                 self.exempted["literal"] += len(outputs)
                 return Verdict([])
-            self._random_known = False
+            self._random.lose()
             return Verdict([], unverified=error.reason)
         except _REPLAY_ERRORS as error:
-            self._random_known = False
+            self._random.lose()
             message = (
                 f"running it again raised {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
             )
@@ -95,9 +94,8 @@ class CallChecker:
                 Finding(output.index, "source_provenance", replayed.mutation, extra=_ONE_MUTATION)
                 for output in outputs[:1]
             ]
-        elif found and base.random:
-            doubt = "random_state_unknown" if not self._was_known else "random_state_moved"
-            return Verdict(found, unverified=doubt, replayed=replayed, arguments=base.arguments)
+        elif found and base.random and self._random.doubt:
+            return Verdict(found, unverified=self._random.doubt, replayed=replayed, arguments=base.arguments)
         if not found and outputs and self._nested_gradient(call, outputs):
             message = "it takes a gradient of a gradient, or with respect to inputs that depend on each other"
             extra = {"invariant": "backward_graph_invariants"}
@@ -106,26 +104,20 @@ class CallChecker:
             found = list(self._degenerate(base)) or list(self._narrowed(base)) or self._unanswered(base)
         return Verdict(found, replayed=replayed, arguments=base.arguments)
 
-    @property
-    def random_state(self) -> object:
-        """Where the generators stand after the calls checked so far; None where that is not known."""
-        return self._state if self._random_known else None
-
     # ---------------------------------------------------------------- replay
 
     def _run(self, call: CallRecord, outputs: Sequence[OpRecord]) -> tuple[Base, Replayed, list[Finding]]:
-        examiner = self._examiner
-        arguments = Arguments(call)
+        examiner, random = self._examiner, self._random
+        arguments = Arguments(call, examiner.generator)
         args, kwargs = arguments.with_values({})
-        before = self._before(call)
+        before = random.enter(call)
         replayed = examiner.replay(call, outputs, args, kwargs, 0)
-        after = examiner.random_state()
-        self._state = after
+        drew = random.leave()
         chosen, found = 0, self._compared(call, outputs, replayed)
         if found:
             for variant in range(1, examiner.variants):
-                if after != before:
-                    examiner.restore_random_state(before)
+                if drew:
+                    random.again()
                 try:
                     other = examiner.replay(call, outputs, args, kwargs, variant)
                 except _REPLAY_ERRORS:  # it does not run in those surroundings
@@ -136,19 +128,8 @@ class CallChecker:
         if replayed.written and not call.inplace:
             self._hidden[call.index] = [left for _, left in replayed.written]
         left = () if call.inplace else tuple([copy for _, copy in replayed.written])
-        base = Base(call, outputs, arguments, replayed.outputs, left, chosen, before, after != before)
+        base = Base(call, outputs, arguments, replayed.outputs, left, chosen, before, drew)
         return base, replayed, found
-
-    def _before(self, call: CallRecord) -> object:
-        examiner = self._examiner
-        noted = None if call.meta is None else call.meta.get("random_state")
-        self._was_known = self._random_known
-        if noted is not None:
-            self._random_known = self._was_known = True
-            self._state = noted
-        if self._state is not None and examiner.random_state() != self._state:
-            examiner.restore_random_state(self._state)
-        return examiner.random_state() if self._state is None else self._state
 
     def _compared(self, call: CallRecord, outputs: Sequence[OpRecord], replayed: Replayed) -> list[Finding]:
         found: list[Finding] = []
@@ -261,7 +242,7 @@ class CallChecker:
         found: list[Finding] = []
         silences = self._perturber.check(base)
         if base.random:
-            self._examiner.restore_random_state(self._state)
+            self._random.resume()
         by_position = {output.position: output for output in base.outputs}
         for silence in silences:
             output = by_position[silence.position]

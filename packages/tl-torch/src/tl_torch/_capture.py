@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, cast, final
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from tl_torch._census import Census
     from tl_torch._snapshot import Keeper
+    from tl_torch._surroundings import Surroundings
 
     Runner = Callable[[Callable[..., Any], Sequence[Any], dict[str, Any] | None], Any]
 
@@ -82,6 +84,7 @@ class Recorder(TorchFunctionMode):
         self._visible: Runner = _visibly
         """What runs them in sight of other observers, while we are out of their sight."""
         self._census: Census | None = None
+        self._surroundings: Surroundings | None = None
         self.reads_of_torch: set[int] = set()
         """Numbers of the reads that torch's own Python made."""
         self._observed = function_modes_active()
@@ -140,10 +143,18 @@ class Recorder(TorchFunctionMode):
         self._runner = census.run
         self._visible = census.run_visibly
 
+    def attend(self, surroundings: Surroundings) -> None:
+        """Look around before and after every function, whoever else watches it."""
+        self._surroundings = surroundings
+        self._runner = surroundings.around(self._runner or _plainly)
+        self._visible = surroundings.around(self._visible)
+
     # ---------------------------------------------------------------- what no mode sees
 
     def run_as(self, func: Callable[..., Any], run: Callable[[], Any]) -> Any:
         """Run something as the work of `func`."""
+        if self._surroundings is not None:
+            run = partial(self._surroundings.run, run)
         return run() if self._census is None else self._census.run_as(func, run)
 
     def boundary(
@@ -183,6 +194,7 @@ class Recorder(TorchFunctionMode):
         self._runner = None
         self._visible = _visibly
         self._census = None
+        self._surroundings = None
         del self.reader
 
     # ---------------------------------------------------------------- calls
@@ -378,6 +390,10 @@ class Recorder(TorchFunctionMode):
             record.payload = None
         elif record.payload is None:
             record.payload = self._keeper.keep(tensor, entry.memory)
+
+
+def _plainly(func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None) -> Any:
+    return func(*args, **kwargs) if kwargs else func(*args)
 
 
 def _visibly(func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None) -> Any:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, cast, final
 import torch
 
 from tl_core import (
+    AUTOCAST_KEY,
     AliasRead,
     CallRecord,
     Difference,
     Finiteness,
+    GeneratorRead,
     OpRecord,
     ParamRecord,
     Replayed,
@@ -30,7 +32,9 @@ from tl_torch._replay_table import (
     UNINITIALISED,
 )
 from tl_torch._rerun import Rerun
+from tl_torch._resumption import HALVES, autocast_as, generator_of, restore
 from tl_torch._structure import tensors_in
+from tl_torch._surroundings import packed
 from tl_torch._torch_private import OpOverload, OpOverloadPacket, version_of
 from tl_torch._values import contains, difference, finiteness, same
 
@@ -39,19 +43,22 @@ if TYPE_CHECKING:
 
     from tl_core import Leaf, Records
 
-_HALVES = frozenset({torch.float16, torch.bfloat16})
+VARIANTS, WITH_GRADIENTS = 5, 1
+"""Variant 0 runs a call without gradients, 1 with them, where autocast was not noted 2 to 4 under that of the outputs,
+under that of the arguments, and without it."""
 
 
 @final
 class TorchExaminer:
     """The `Examiner` of torch."""
 
-    variants = 4
+    variants = VARIANTS
 
     def __init__(self) -> None:
         self._functions: dict[Callable[..., Any], FunctionInfo] = dict(FUNCTION_TABLE)
         self._perturbations = Perturbations()
         self._records: Records | None = None
+        self._autocast_noted = False
         self._start: object = None
         self._rerun: Rerun | None = None
         self._rerun_state: object = None
@@ -60,6 +67,8 @@ class TorchExaminer:
         """Remember the graph, which gradients taken inside the run go back through."""
         self._records = records
         self._start = random_state
+        self._autocast_noted = records.autocast_noted
+        self.variants = WITH_GRADIENTS + 1 if records.autocast_noted else VARIANTS
 
     def gradient(self, call: CallRecord) -> bool:
         """Whether the call is `torch.autograd.grad`."""
@@ -105,8 +114,8 @@ class TorchExaminer:
             args, kwargs = _isolated(info, call, args, kwargs, copies)
         given = [tensor for _, tensor in tensors_in([args, kwargs])]
         versions = [version_of(tensor) for tensor in given]
-        with _surroundings(outputs, variant):
-            if variant == 3:
+        with self._surroundings(call, outputs, given, variant):
+            if variant == WITH_GRADIENTS:
                 args, kwargs = _following(args), {name: _following([value])[0] for name, value in kwargs.items()}
             result = function(*args, **kwargs)
         written = [(original, copy) for original, copy in copies.values()]
@@ -129,6 +138,26 @@ class TorchExaminer:
         self._rerun_state = self.random_state()
         self.restore_random_state(state)
         return found
+
+    @contextmanager
+    def _surroundings(
+        self, call: CallRecord, outputs: Sequence[OpRecord], given: Sequence[torch.Tensor], variant: int
+    ) -> Generator[None, None, None]:
+        """Where a call runs again: as was noted, or else as here and then as it may have been."""
+        with torch.set_grad_enabled(variant == WITH_GRADIENTS):
+            if self._autocast_noted:
+                noted = cast("Mapping[str, str]", (call.meta or {}).get(AUTOCAST_KEY, {}))
+                with autocast_as(noted):
+                    yield
+                return
+            if variant in {0, WITH_GRADIENTS} or not outputs:
+                yield
+                return
+            device = torch.device(str(outputs[0].device)).type
+            candidates = [[output.dtype for output in outputs], [tensor.dtype for tensor in given], []][variant - 2]
+            half = next((dtype for dtype in candidates if dtype in HALVES), None)
+            with torch.autocast(device, dtype=cast("Any", half), enabled=half is not None, cache_enabled=False):
+                yield
 
     # ---------------------------------------------------------------- values
 
@@ -189,20 +218,18 @@ class TorchExaminer:
 
     # ---------------------------------------------------------------- random numbers
 
+    def generator(self, read: GeneratorRead) -> torch.Generator:
+        """A generator that stands where the one stood that a call was given."""
+        return generator_of(read)
+
     def random_state(self) -> object:
         """State of torch's generators on all devices."""
-        state = torch.get_rng_state().numpy().tobytes()
-        if not torch.cuda.is_initialized():
-            return state
-        return state, tuple(s.numpy().tobytes() for s in torch.cuda.get_rng_state_all())
+        states = [torch.get_rng_state()]
+        return packed([*states, *torch.cuda.get_rng_state_all()] if torch.cuda.is_initialized() else states)
 
     def restore_random_state(self, state: object) -> None:
         """Put torch's generators back into `state`."""
-        own = cast("bytes", state[0] if isinstance(state, tuple) else state)
-        torch.set_rng_state(torch.frombuffer(bytearray(own), dtype=torch.uint8))
-        if isinstance(state, tuple):
-            others = cast("tuple[bytes, ...]", state[1])
-            torch.cuda.set_rng_state_all([torch.frombuffer(bytearray(s), dtype=torch.uint8) for s in others])
+        restore(state)
 
 
 def _isolated(
@@ -242,20 +269,6 @@ def _is_index(call: CallRecord, leaf: Leaf) -> bool:
         return False
     record = leaf.base if isinstance(leaf, AliasRead) else leaf
     return str(record.dtype).rpartition(".")[2].startswith(("int", "uint", "bool"))
-
-
-@contextmanager
-def _surroundings(outputs: Sequence[OpRecord], variant: int) -> Generator[None, None, None]:
-    """Where a call runs again: as here without gradients, under autocast, without it, with gradients."""
-    with torch.set_grad_enabled(variant == 3):
-        if variant in {0, 3} or not outputs:
-            yield
-            return
-        device = torch.device(str(outputs[0].device)).type
-        dtype = cast("torch.dtype", outputs[0].dtype)
-        half = variant == 1 and dtype in _HALVES
-        with torch.autocast(device, dtype=dtype if half else None, enabled=half, cache_enabled=False):
-            yield
 
 
 def _following(values: Sequence[Any]) -> list[Any]:

@@ -7,15 +7,24 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
 
-from tl_core import AliasRead, Opaque, OpRecord, ParamRecord, UnreplayableError
+from tl_core import (
+    AUTOCAST_KEY,
+    RANDOM_STATE_KEY,
+    AliasRead,
+    GeneratorRead,
+    Opaque,
+    OpRecord,
+    ParamRecord,
+    UnreplayableError,
+)
+from tl_torch._resumption import HALVES, autocast_as, generator_of, restore
 from tl_torch._structure import tensors_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from tl_core import CallRecord, Records
-
-_HALVES = frozenset({torch.float16, torch.bfloat16})
 
 
 @final
@@ -65,7 +74,10 @@ class Rerun:
         if gradient:
             kwargs["retain_graph"] = True
         follow = gradient or not outputs or any(op.requires_grad for op in outputs)
-        with torch.set_grad_enabled(follow), _autocast(outputs, [args, kwargs]):
+        noted = call.meta or {}
+        if RANDOM_STATE_KEY in noted:
+            restore(noted[RANDOM_STATE_KEY])
+        with torch.set_grad_enabled(follow), self._autocast(noted, outputs, [args, kwargs]):
             result = function(*args, **kwargs)
         found = [tensor for _, tensor in tensors_in(result)] or [tensor for _, tensor in tensors_in(args[:1])]
         if gradient:
@@ -78,6 +90,13 @@ class Rerun:
                 tensor.requires_grad_()
             self._live[op.index] = tensor
 
+    def _autocast(
+        self, noted: Mapping[str, object], outputs: Sequence[OpRecord], given: object
+    ) -> AbstractContextManager[Any]:
+        if self._records.autocast_noted:
+            return autocast_as(cast("Mapping[str, str]", noted.get(AUTOCAST_KEY, {})))
+        return _guessed_autocast(outputs, given)
+
     def _filled(self, value: object) -> Any:
         if isinstance(value, OpRecord):
             return self._tensor(value)
@@ -85,6 +104,8 @@ class Rerun:
             return self._parameter(value)
         if isinstance(value, AliasRead):
             return self._filled(value.base)
+        if isinstance(value, GeneratorRead):
+            return generator_of(value)
         if isinstance(value, Opaque):
             raise UnreplayableError("opaque_argument", f"an argument of type {value.type_name} is not kept")
         if type(value) in (list, tuple):
@@ -141,11 +162,11 @@ def _gradient_inputs(records: Records) -> frozenset[int]:
     return frozenset(found)
 
 
-def _autocast(outputs: Sequence[OpRecord], given: object) -> torch.autocast:
+def _guessed_autocast(outputs: Sequence[OpRecord], given: object) -> torch.autocast:
     """Autocast where half and single precision meet in a call, else as here."""
     device = torch.device(str(outputs[0].device)).type if outputs else "cpu"
     dtypes = {cast("torch.dtype", op.dtype) for op in outputs} | {tensor.dtype for _, tensor in tensors_in(given)}
-    halves = dtypes & _HALVES
+    halves = dtypes & HALVES
     if len(halves) == 1 and torch.float32 in dtypes:
         return torch.autocast(device, dtype=halves.pop(), cache_enabled=False)
     return torch.autocast(device, enabled=torch.is_autocast_enabled(device))

@@ -6,6 +6,7 @@ import difflib
 import itertools
 from collections import defaultdict
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import fields
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Literal, final, get_args
 
@@ -41,6 +42,7 @@ from tl_torch._preflight import (
 from tl_torch._seams_table import install, remove
 from tl_torch._snapshot import Keeper, SaveMode, settle_allocator
 from tl_torch._structure import replaced, tensors_in
+from tl_torch._surroundings import Surroundings
 from tl_torch._torch_private import torch_function_disabled
 from tl_torch._wrappers import with_defaults
 
@@ -122,6 +124,7 @@ def trace(  # noqa: PLR0913 - the entry point
     check_context()
     given = bind(target, *arguments(inputs, input_kwargs))
     policy = save_policy(save, like, live_names(target.model))
+    _check_arguments(options, policy, save)
     settle_allocator()
     keeper = Keeper(save_mode, detach=options.detach_saved_activations, compact=policy.mode == "some")
     with torch_function_disabled():
@@ -129,7 +132,27 @@ def trace(  # noqa: PLR0913 - the entry point
     return run.trace()
 
 
+def _check_arguments(options: CaptureOptions, policy: SavePolicy, save: SaveOption) -> None:
+    if options.save_args and policy.mode != "all":
+        raise ConfigurationError(
+            f"save_args=True keeps the arguments of every call, and save={save!r} leaves some of their values out.",
+            code="save_args_incomplete",
+            remedy='trace with save="all", or without save_args',
+            save=repr(save),
+        )
+
+
+_CAPTURE_FIELDS = frozenset(field.name for field in fields(CaptureOptions))
+
+
 def _unknown_option(option: str) -> ArgumentTypeError:
+    if option in _CAPTURE_FIELDS:
+        raise ArgumentTypeError(
+            f"{option} is an option of the capture.",
+            code="unknown_option",
+            remedy=f"tl.trace(..., capture=tl.CaptureOptions({option}=...))",
+            option=option,
+        )
     known = ("inputs", "input_kwargs", *option_names(trace))
     close = difflib.get_close_matches(option, known, n=1)
     meant = f" Did you mean {close[0]!r}?" if close else ""
@@ -175,6 +198,10 @@ class _Run:
         check_tensors(tensors)
         warn_of_kinds(sources.classes)
         self._diagnostics = Diagnostics(self._recorder, options)
+        self._surroundings: Surroundings | None = None
+        if options.save_args or options.save_rng:
+            self._surroundings = Surroundings(self._builder, options, sources.params)
+            self._recorder.attend(self._surroundings)
 
     def trace(self) -> Trace:
         start = perf_counter_ns()
@@ -214,6 +241,8 @@ class _Run:
 
     def _finish(self, start: int, outcome: Literal["complete", "failed"], output: object) -> Trace:
         self._recorder.sources.settle()
+        if self._surroundings is not None:
+            self._surroundings.settle()
         kind = type(self._target.model).__name__
         stem = kind.lower()
         return self._builder.finish(

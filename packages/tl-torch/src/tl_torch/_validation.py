@@ -134,7 +134,7 @@ def _validation(
 
 
 def _record(target: Target, given: Given) -> Trace:
-    options = CaptureOptions(detach_saved_activations=True, keep_orphans=True)
+    options = CaptureOptions(detach_saved_activations=True, keep_orphans=True, save_rng=True)
     args, kwargs = fresh(given.args, given.kwargs)
     model = target.model if target.method == "__call__" else target.function
     return trace(model, args, kwargs, capture=options)

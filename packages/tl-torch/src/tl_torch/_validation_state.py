@@ -12,6 +12,7 @@ from typing import Any, cast, final
 import torch
 from torch import nn
 
+from tl_torch._generators import generators_of
 from tl_torch._structure import readable_tensors, tensors_in
 from tl_torch._values import same
 
@@ -36,6 +37,7 @@ class ModelState:
         held = {id(tensor): tensor for module, _ in self._modules for tensor in _held(module)}
         self._tensors = [(tensor, tensor.detach().clone()) for tensor in {**named, **held}.values()]
         self._values = {id(tensor): value for tensor, value in self._tensors}
+        self._generators = [(generator, generator.get_state()) for generator in generators_of(model, args, kwargs)]
 
     def value_of(self, tensor: torch.Tensor) -> torch.Tensor | None:
         """What a tensor held; None for one that was not there."""
@@ -50,6 +52,8 @@ class ModelState:
             now.update(attributes)
         for container, content in self._containers:
             _refill(container, content)
+        for generator, state in self._generators:
+            generator.set_state(state)
         with torch.no_grad():
             for tensor, value in self._tensors:
                 if not same(tensor, value):
