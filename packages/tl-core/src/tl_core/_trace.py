@@ -70,7 +70,7 @@ class TraceInfo:
     conditionals: tuple[Conditional, ...] | None = None
     """Tests on tensors where a bundle stored them: only live code tells what was tested; None: derive them."""
     stop_reason: str = ""
-    """Why the run was ended early, where it was."""
+    """Why the run was ended early, or the type and the first line of what the model raised; empty where it ran to its end."""
     saved: str = ""
     """What `save=` asked for, such as `'none'` or `func('relu')`; empty where it is not known."""
     level: str = ""
@@ -137,7 +137,7 @@ class Trace:
 
     @property
     def stop_reason(self) -> str:
-        """Why the run was ended early; empty where it was not."""
+        """Why the run was ended early, or what the model raised; empty where it ran to its end."""
         return self._state.info.stop_reason
 
     @property

@@ -208,7 +208,7 @@ class _Run:
         try:
             trace = self._record(start)
         except BaseException as error:
-            partial = self._finish(start, "failed", None)
+            partial = self._finish(start, "failed", None, reason=_in_one_line(error))
             with suppress(AttributeError):  # an exception class may refuse attributes
                 error.partial_trace = partial  # pyright: ignore[reportAttributeAccessIssue]
             raise
@@ -239,7 +239,7 @@ class _Run:
         self._diagnostics.settle()
         return self._finish(start, "complete", output)
 
-    def _finish(self, start: int, outcome: Literal["complete", "failed"], output: object) -> Trace:
+    def _finish(self, start: int, outcome: Literal["complete", "failed"], output: object, *, reason: str = "") -> Trace:
         self._recorder.sources.settle()
         if self._surroundings is not None:
             self._surroundings.settle()
@@ -257,8 +257,15 @@ class _Run:
                 grad_enabled=torch.is_grad_enabled() and not self._options.inference_only,
                 output=output,
                 saved=self._policy.asked,
+                stop_reason=reason,
             )
         )
+
+
+def _in_one_line(error: BaseException) -> str:
+    """Return the type of an exception and the first line of its message; its own `__str__`, which may raise, is not asked."""
+    message = next((one for one in error.args if isinstance(one, str)), "").strip().partition("\n")[0]
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def _without_gradients(options: CaptureOptions) -> AbstractContextManager[object]:

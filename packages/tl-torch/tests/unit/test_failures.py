@@ -61,6 +61,7 @@ def test_the_exception_holds_what_ran() -> None:
     trace = caught.value.partial_trace
     assert isinstance(trace, tl.Trace)
     assert trace.outcome == "failed"
+    assert trace.stop_reason == "ModelError: 7: inside"
     parents = edges(trace)
     assert parents["mul.1"] == ["input.1"]
     assert parents["relu.1"] == ["mul.1"]

@@ -7,7 +7,7 @@ from math import cos, sin
 from typing import TYPE_CHECKING
 
 from tl_viz._layout import Geometry, Rect
-from tl_viz._measure import EDGE_LABEL_SIZE, PART_GAP, text_width
+from tl_viz._measure import EDGE_LABEL_SIZE, PART_GAP, SLOT_SIZE, text_width
 from tl_viz._scene import Box, Node, Scene, TextRow, walk
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ def display(scene: Scene, geometry: Geometry, theme: Theme, *, title: str = "") 
             groups.append(_frame(item, rect, theme, level, at, head))
     groups += _edges(scene, geometry, theme, head)
     groups += nodes
+    groups += _slots(scene, geometry, theme, head)
     width = geometry.width + 2 * MARGIN
     height = geometry.height + head + MARGIN
     if title:
@@ -212,6 +213,35 @@ def _legible(tint: str) -> str:
         return ""
     red, green, blue = (int(tint[at : at + 2], 16) for at in (1, 3, 5))
     return "#111111" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
+
+
+def _slots(scene: Scene, geometry: Geometry, theme: Theme, head: float) -> list[Group]:
+    """Return the names of arguments, each inside of its node at the tip of its arrow."""
+    if not any(edge.slots for edge in scene.edges):
+        return []
+    groups: list[Group] = []
+    for line in geometry.lines:
+        edge = scene.edges[line.edge]
+        if not line.arrow or not edge.slots:
+            continue
+        x, y = line.points[-1]
+        for target, slot in zip(edge.targets, edge.slots, strict=True):
+            rect = geometry.rects[target]
+            if slot and rect.x - 1 <= x <= rect.x + rect.width + 1 and rect.y - 1 <= y <= rect.y + rect.height + 1:
+                left, base = _beside_tip(line.points, rect, text_width(slot, SLOT_SIZE))
+                row = TextRow(text=slot, size=SLOT_SIZE, muted=True)
+                groups.append(Group(f"{target}<{slot}", "slot", (_words(left + MARGIN, base + head, row, theme),)))
+    return groups
+
+
+def _beside_tip(points: tuple[tuple[float, float], ...], rect: Rect, width: float) -> tuple[float, float]:
+    """Return the left end and the baseline of a text just inside of a node, where an arrow meets it."""
+    x, y = points[-1]
+    if abs(y - rect.y) < 1:
+        return x - width / 2, y + SLOT_SIZE * 0.95
+    if abs(y - rect.y - rect.height) < 1:
+        return x - width / 2, y - SLOT_SIZE * 0.3
+    return (x + 3 if abs(x - rect.x) < 1 else x - 3 - width), y + SLOT_SIZE * 0.36
 
 
 def _edges(scene: Scene, geometry: Geometry, theme: Theme, head: float) -> list[Group]:

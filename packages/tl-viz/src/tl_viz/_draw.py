@@ -13,6 +13,7 @@ from tl_viz._drawing import CollapsePlan, Drawing
 from tl_viz._focus import focus
 from tl_viz._graphviz import DotFailedError, lay_out_by_dot
 from tl_viz._hooks import show_hooks
+from tl_viz._keyword import known_keywords
 from tl_viz._layout import Direction, Geometry, lay_out
 from tl_viz._options import (
     CodePanel,
@@ -33,7 +34,7 @@ from tl_viz._options import (
 )
 from tl_viz._panel import Panel, attach_panel, read_panel
 from tl_viz._plan import Collapse, Plan, judge, make_plan
-from tl_viz._read import read
+from tl_viz._read import nothing_highlighted, read
 from tl_viz._warn import warn_user
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ LARGE_NODES, LARGE_EDGES = 10_000, 40_000
 """A picture with more than this takes Graphviz minutes and gigabytes."""
 
 
+@known_keywords
 def draw(  # noqa: PLR0913 - one option each; every one is a keyword
     trace: Trace,
     *,
@@ -104,8 +106,8 @@ def draw(  # noqa: PLR0913 - one option each; every one is a keyword
 
     Raises:
         ConfigurationError: an option has a value that is no choice; the message names the choices.
-        ArgumentTypeError: an option has a value of the wrong type, or `trace` is no trace.
-        LookupFailedError: there is no module of that name.
+        ArgumentTypeError: there is no option of that name, an option has a value of the wrong type, or `trace` is no trace.
+        LookupFailedError: there is no module of that name, or `highlight=` means nothing that is drawn.
 
     Example:
         >>> drawing = trace.draw(collapse="auto")  # doctest: +SKIP
@@ -149,6 +151,8 @@ def _draw(trace: Trace, options: Options) -> Drawing:
         network = show_hooks(network, network.edited)
     if options.module is not None:
         network = focus(network, options.module, _class_name(trace, options.module))
+        if options.highlight is not None and not network.marked:
+            raise nothing_highlighted(options.highlight, [op.label for op in trace.find(options.highlight)])
     panel = read_panel(trace, options.code_panel)
     return picture(network, options, panel)
 

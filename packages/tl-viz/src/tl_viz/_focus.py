@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal
+
+from tl_viz._rebuild import rebuild
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from tl_viz._network import Call, Network
 
-    from tl_viz._network import Call, Network, OpRole
-
-T = TypeVar("T")
+Part = Literal["op", "input", "output"]
+"""What an op of the whole network is in the part: itself, or a stub for what enters or leaves."""
 
 
 def focus(network: Network, module: str, class_name: str) -> Network:
@@ -30,7 +31,7 @@ def focus(network: Network, module: str, class_name: str) -> Network:
         for op in inside
         if any(op in network.parents[reader] for reader in _readers(network, op) if reader not in own)
     ]
-    order: list[tuple[int, OpRole]] = [
+    order: list[tuple[int, Part]] = [
         *((op, "input") for op in entering),
         *((op, "op") for op in inside),
         *((op, "output") for op in leaving),
@@ -60,7 +61,7 @@ def _readers(network: Network, op: int) -> list[int]:
     return [reader for reader, parents in enumerate(network.parents) if op in parents]
 
 
-def _take(network: Network, order: list[tuple[int, OpRole]], inner: dict[int, int], title: tuple[str, str]) -> Network:
+def _take(network: Network, order: list[tuple[int, Part]], inner: dict[int, int], title: tuple[str, str]) -> Network:
     """Return the network of the given ops; stubs for what enters and leaves count as no ops."""
     name, base = title
     new_calls: list[Call] = []
@@ -73,49 +74,18 @@ def _take(network: Network, order: list[tuple[int, OpRole]], inner: dict[int, in
         above = -1 if parent == index else number[parent]
         new_calls.append(replace(network.calls[index], parent=above))
     place = {op: at for at, (op, role) in enumerate(order) if role != "output"}
-    ops = [op for op, _ in order]
-    stub = [role != "op" for _, role in order]
-    marks = {"input": "from ", "output": "to outside: "}
-
-    def column(values: Sequence[T]) -> list[T]:
-        return [values[op] for op in ops] if values else []
-
-    def kept(values: frozenset[int]) -> frozenset[int]:
-        return frozenset(at for at, op in enumerate(ops) if op in values and not stub[at])
-
+    taken = rebuild(network, [(op, role == "op") for op, role in order], place)
+    marks = {"input": "from ", "output": "to outside: ", "op": ""}
     return replace(
-        network,
+        taken,
         name=name,
         base=base,
-        labels=[
-            marks.get(role if cut else "", "") + network.labels[op] for (op, role), cut in zip(order, stub, strict=True)
-        ],
-        functions=column(network.functions),
+        labels=[marks[role] + label for label, (_, role) in zip(taken.labels, order, strict=True)],
         parents=[
-            (place[op],)
-            if role == "output"
-            else (() if cut else tuple(place[p] for p in network.parents[op] if p in place))
-            for (op, role), cut in zip(order, stub, strict=True)
+            (place[op],) if role == "output" else found for found, (op, role) in zip(taken.parents, order, strict=True)
         ],
-        module_of=[-1 if cut else number[network.module_of[op]] for op, cut in zip(ops, stub, strict=True)],
+        module_of=[number[network.module_of[op]] if role == "op" else -1 for op, role in order],
         calls=new_calls,
-        roles=[role if cut else network.roles[op] for (op, role), cut in zip(order, stub, strict=True)],
-        shapes=column(network.shapes),
-        params=[0 if cut else network.params[op] for op, cut in zip(ops, stub, strict=True)],
-        learned=[not cut and network.learned[op] for op, cut in zip(ops, stub, strict=True)],
-        rounds=[0 if cut else network.rounds[op] for op, cut in zip(ops, stub, strict=True)],
-        rows=column(network.rows),
-        links=column(network.links),
-        tips=column(network.tips),
-        owners=column(network.owners),
-        tints={at: network.tints[op] for at, op in enumerate(ops) if op in network.tints and not stub[at]},
-        sizes={at: network.sizes[op] for at, op in enumerate(ops) if op in network.sizes and not stub[at]},
-        back={
-            at: tuple(place[p] for p in network.back[op] if p in place)
-            for at, op in enumerate(ops)
-            if op in network.back and not stub[at]
-        },
-        pinned=kept(network.pinned),
-        marked=kept(network.marked),
+        roles=[own if role == "op" else role for own, (_, role) in zip(taken.roles, order, strict=True)],
         unseen={},
     )

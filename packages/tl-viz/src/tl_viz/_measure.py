@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 EDGE_LABEL_SIZE = 9.5
 """Font size of the text beside a line, in pixels."""
 
+SLOT_SIZE = 7.5
+"""Font size of the name of an argument, in pixels."""
+
 PART_GAP = 6.0
 """Distance between two parts of a title."""
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-OpRole = Literal["op", "input", "output", "buffer", "constant", "hook"]
-"""What an op is: computed, or one of the places where tensors enter and leave."""
+OpRole = Literal["op", "input", "output", "buffer", "constant", "hook", "stop"]
+"""What an op is: computed, a place where tensors enter and leave, an edit, or where the run ended too early."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +77,16 @@ class Network:
     unseen: dict[str, int] = field(default_factory=dict[str, int])
     """What was left out before planning, in words for the note under the picture -> how many ops."""
 
+    places: dict[int, str] = field(default_factory=dict[int, str])
+    """Op -> where it lives: `input_ids` for an input, `output.logits` for an output, the address of a buffer."""
+    weights: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
+    """Op -> addresses of the parameters that it reads."""
+    slots: dict[int, dict[int, str]] = field(default_factory=dict[int, dict[int, str]])
+    """Op -> op that it reads -> which argument that is, where the order matters."""
+    made_by: Sequence[int] = ()
+    """Number of the function call that made each op; 0 for what no call made. Outputs of one call share it."""
+    ending: str = ""
+    """Where and why the run ended, for the note under the picture; empty where it reached its end."""
     owners: Sequence[str] = ()
     """Label of the op of the trace behind each op, where `labels` holds those of layers; empty where they are the same."""
 

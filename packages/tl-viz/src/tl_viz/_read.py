@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+from tl_core import LookupFailedError
 from tl_viz._measures import attribute, measure
-from tl_viz._network import Call, Network, OpRole
+from tl_viz._network import Call, Network
 from tl_viz._roll import roll
+from tl_viz._slot import slots_of
+from tl_viz._stop import open_call, show_stop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tl_core import Op, Trace
+    from tl_core import ModuleCall, Op, Trace
     from tl_viz._options import Options
 
 OWN_FIELDS = frozenset({"name", "shape", "params"})
@@ -69,55 +72,108 @@ class _Calls:
 
 def read(trace: Trace, options: Options) -> Network:
     """Return the columns of a trace as the options ask for them: rolled or not, with or without buffers."""
-    ops = list(trace.ops)
+    every = list(trace.ops)
     unseen: dict[str, int] = {}
-    if not options.show_buffers:
-        kept = [op for op in ops if not (op.is_buffer or op.is_constant)]
-        if len(kept) < len(ops):
-            unseen["buffers and constants"] = len(ops) - len(kept)
-        ops = kept
-    if not options.show_orphans:
-        ops = _without_islands(ops, unseen)
+    ran = _drawn(every, options, unseen)
+    rolled = options.view == "rolled"
     back: dict[int, tuple[int, ...]] = {}
-    if options.view == "rolled":
-        ops, parents, back = roll(ops)
-        rounds: Sequence[int] = [op.num_passes for op in ops]
-        labels = [op.layer_label for op in ops]
+    if rolled:
+        ops, parents, back = roll(ran)
+        place = {op.layer_label: at for at, op in enumerate(ops)}
     else:
+        ops = ran
         place = {op.label: at for at, op in enumerate(ops)}
         parents = [tuple([place[name] for name in op.parents if name in place]) for op in ops]
-        rounds = [1] * len(ops)
-        labels = [op.label if op.num_passes > 1 else op.layer_label for op in ops]
     calls = _Calls(trace)
-    module_of = [calls.index(op.modules) for op in ops]
     params, learned = _params(trace, ops)
     marked = _marked(trace, ops, options)
     edited = frozenset(at for at, op in enumerate(ops) if op.is_edited)
     pinned = {at for at, op in enumerate(ops) if op.func_name in COLLECTIVES} | marked | edited
-    return Network(
+    network = Network(
         name=trace.model_class_name,
-        labels=labels,
+        labels=[op.layer_label if rolled or op.num_passes == 1 else op.label for op in ops],
         functions=[_function(op) for op in ops],
         parents=parents,
-        module_of=module_of,
+        module_of=[calls.index(op.modules) for op in ops],
         calls=calls.found,
-        roles=[_role(op) for op in ops],
+        roles=[op.kind for op in ops],
         shapes=[op.shape for op in ops],
         params=params,
         learned=learned,
-        rounds=rounds,
+        rounds=[op.num_passes for op in ops] if rolled else [1] * len(ops),
         back=back,
         pinned=frozenset(pinned),
         marked=frozenset(marked | edited),
         edited=edited,
         rows=_rows(ops, options),
-        links=(),
         tips=[_tip(op) for op in ops],
         tints=measure(ops, options.color_by, "color_by") if options.color_by is not None else {},
         sizes=measure(ops, options.size_by, "size_by") if options.size_by is not None else {},
         unseen=unseen,
         owners=[op.label for op in ops],
+        places={at: found for at, op in enumerate(ops) if (found := _place(op))},
+        weights={at: op.params for at, op in enumerate(ops) if learned[at]},
+        slots=_slots(every, ops, place),
+        made_by=[op.func_call_id for op in ops],
     )
+    return (
+        network
+        if trace.outcome == "complete"
+        else _with_stop(network, trace, calls, _at(place, ran[-1].label) if ran else -1)
+    )
+
+
+def _with_stop(network: Network, trace: Trace, calls: _Calls, last: int) -> Network:
+    """Return the network with a node where the run ended; `last` is the op that ran last."""
+    call = open_call(trace)
+    home = -1 if call is None else calls.index(_path(trace, call))
+    return show_stop(replace(network, calls=calls.found), trace, last, home)
+
+
+def _drawn(ops: list[Op], options: Options, unseen: dict[str, int]) -> list[Op]:
+    """Return the ops that are drawn at all; note in `unseen` how many are not."""
+    if not options.show_buffers:
+        kept = [op for op in ops if not (op.is_buffer or op.is_constant)]
+        if len(kept) < len(ops):
+            unseen["buffers and constants"] = len(ops) - len(kept)
+        ops = kept
+    return ops if options.show_orphans else _without_islands(ops, unseen)
+
+
+def _at(place: dict[str, int], label: str) -> int:
+    """Return where an op, or in a rolled picture its layer, stands; -1 where it is not drawn."""
+    return place.get(label, place.get(label.rpartition(":")[0], -1))
+
+
+def _slots(every: list[Op], ops: list[Op], place: dict[str, int]) -> dict[int, dict[int, str]]:
+    """Return which argument each parent is, for the ops where that matters; the second pass tells of what is carried."""
+    found: dict[int, dict[int, str]] = {}
+    by_label = {op.label: op for op in every}
+    for at, op in enumerate(ops):
+        texts = slots_of(op)
+        again = by_label.get(f"{op.layer_label}:2") if op.pass_number == 1 else None
+        if again is not None:
+            texts = slots_of(again) | texts
+        slots = {where: text for label, text in texts.items() if (where := _at(place, label)) >= 0}
+        if slots:
+            found[at] = slots
+    return found
+
+
+def _place(op: Op) -> str:
+    """Return where an input, an output, a buffer or a constant lives."""
+    return op.io_role if op.is_output and op.address else op.address
+
+
+def _path(trace: Trace, call: ModuleCall) -> tuple[str, ...]:
+    """Return the labels of a module call and of those around it, outermost first."""
+    by_label = {one.label: one for module in trace.modules for one in module.calls}
+    path: list[str] = []
+    found: ModuleCall | None = call
+    while found is not None and found.address:
+        path.append(found.label)
+        found = by_label.get(found.parent or "")
+    return tuple(reversed(path))
 
 
 def _without_islands(ops: list[Op], unseen: dict[str, int]) -> list[Op]:
@@ -159,20 +215,39 @@ def _params(trace: Trace, ops: list[Op]) -> tuple[list[int], list[bool]]:
 
 
 def _marked(trace: Trace, ops: list[Op], options: Options) -> set[int]:
+    """Return the ops that are highlighted.
+
+    Raises:
+        LookupFailedError: the selector means no op, or none that is drawn.
+    """
     if options.highlight is None:
         return set()
-    names = {op.layer_label if options.view == "rolled" else op.label for op in trace.find(options.highlight)}
-    return {at for at, op in enumerate(ops) if (op.layer_label if options.view == "rolled" else op.label) in names}
+    rolled = options.view == "rolled"
+    meant = trace.find(options.highlight)
+    names = {op.layer_label if rolled else op.label for op in meant}
+    found = {at for at, op in enumerate(ops) if (op.layer_label if rolled else op.label) in names}
+    if not found:
+        raise nothing_highlighted(options.highlight, [op.label for op in meant])
+    return found
+
+
+def nothing_highlighted(wish: object, meant: list[str]) -> LookupFailedError:
+    """Return the error for a selector that outlines nothing; `meant` are the ops that it found but that are not drawn."""
+    if meant:
+        problem = f"draw(highlight={wish!r}) means {', '.join(meant[:3])}{' ...' if len(meant) > 3 else ''}, which is not drawn."
+        remedy = "show_buffers=True or show_orphans=True draws more, and without module= the whole network is drawn"
+    else:
+        problem = f"draw(highlight={wish!r}) means no op of this trace, so nothing would be outlined."
+        remedy = f"trace.find({wish!r}) is empty; print(trace.summary()) and trace.ops show what there is"
+    return LookupFailedError(
+        problem, code="highlight_not_drawn" if meant else "highlight_empty", remedy=remedy, highlight=wish, found=meant
+    )
 
 
 def _function(op: Op) -> str:
     """Return the name of a function without the underscores that mark an operator; `add_` keeps the one of in-place."""
     name = op.func_name
     return name[2:-2] if name.startswith("__") and name.endswith("__") and len(name) > 4 else name
-
-
-def _role(op: Op) -> OpRole:
-    return op.kind
 
 
 def _rows(ops: list[Op], options: Options) -> Sequence[tuple[str, ...]]:

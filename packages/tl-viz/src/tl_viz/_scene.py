@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NodeRole = Literal["op", "module", "input", "output", "buffer", "constant", "bundle", "hook"]
+NodeRole = Literal["op", "module", "input", "output", "buffer", "constant", "bundle", "hook", "stop"]
 """What a node stands for; the theme gives each role its colours."""
 
 BoxRole = Literal["root", "module", "run", "segment"]
@@ -96,6 +96,8 @@ class Edge:
     """How the line is drawn."""
     label: str = ""
     """Text beside the line, used for what a loop carries."""
+    slots: tuple[str, ...] = ()
+    """Which argument it is at each target, where the order of arguments matters; empty for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,6 +62,7 @@ LIGHT = Theme(
         "constant": ("#eef0f3", "#9aa5b1"),
         "bundle": ("#fafbfc", "#b8c2cc"),
         "hook": ("#fde8ef", "#d6336c"),
+        "stop": ("#fdecea", "#c62828"),
     },
     learned=("#fff1d6", "#c98a1b"),
 )
@@ -87,6 +88,7 @@ DARK = Theme(
         "constant": ("#22282f", "#5b6b7b"),
         "bundle": ("#181d23", "#46525e"),
         "hook": ("#4a1f2f", "#ff6b9d"),
+        "stop": ("#4d1f1c", "#ff8a80"),
     },
     learned=("#4a3a16", "#e0a93b"),
     scale=("#22303d", "#58a6ff"),
@@ -113,6 +115,7 @@ PAPER = Theme(
         "constant": ("#ffffff", "#888888"),
         "bundle": ("#ffffff", "#999999"),
         "hook": ("#ffffff", "#000000"),
+        "stop": ("#ffffff", "#000000"),
     },
     learned=("#dddddd", "#000000"),
     scale=("#ffffff", "#888888"),

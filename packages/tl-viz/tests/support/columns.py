@@ -36,13 +36,18 @@ def load(name):
     fields["parents"] = [tuple(parents) for parents in fields["parents"]]
     fields["shapes"] = [None if shape is None else tuple(shape) for shape in fields["shapes"]]
     fields["back"] = {int(op): tuple(sources) for op, sources in fields["back"].items()}
+    fields["places"] = {int(op): place for op, place in fields["places"].items()}
+    fields["weights"] = {int(op): tuple(names) for op, names in fields["weights"].items()}
+    fields["slots"] = {
+        int(op): {int(parent): text for parent, text in slots.items()} for op, slots in fields["slots"].items()
+    }
     return Network(**fields)
 
 
 def store(name, network):
     """Write a network, without what is only said on hover."""
     fields = asdict(network)
-    for column in ("tips", "links", "rows", "owners", "tints", "sizes", "pinned", "marked", "edited"):
+    for column in ("tips", "links", "rows", "owners", "tints", "sizes", "pinned", "marked", "edited", "ending"):
         del fields[column]
     text = json.dumps(fields, separators=(",", ":")).encode()
     (FOLDER / f"{name}.json.gz").write_bytes(gzip.compress(text, mtime=0))

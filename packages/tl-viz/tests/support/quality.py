@@ -213,3 +213,20 @@ def _on(point: tuple[float, float], line: tuple[tuple[float, float], ...]) -> bo
         ):
             return True
     return False
+
+
+def texts_on_texts(display: Display) -> list[str]:
+    """Return texts that lie on each other, by the height of capitals and the widths that the picture claims."""
+    words = [
+        (shape.text, Rect(shape.x, shape.y - shape.size * 0.72, shape.width, shape.size * 0.72))
+        for group in display.groups
+        if group.kind in {"node", "slot", "box"}
+        for shape in group.shapes
+        if isinstance(shape, Words)
+    ]
+    return [
+        f"{one!r} and {other!r} lie on each other"
+        for index, (one, rect) in enumerate(words)
+        for other, second in words[index + 1 :]
+        if _overlap(rect, second)
+    ]

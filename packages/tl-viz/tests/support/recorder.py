@@ -31,8 +31,10 @@ class Recorder:
     def module(self, address, class_name):
         """Run a call of a module, which is registered when it is met first."""
         call = self.builder.enter(self._register(address, class_name))
+        first = len(self.builder.ops)
         yield
         self.builder.exit(call)
+        call.outputs = tuple(op.index for op in self.builder.ops[first:][-1:])
 
     def _register(self, address, class_name):
         if address not in self._modules:
@@ -42,10 +44,26 @@ class Recorder:
             self._modules[address] = record
         return self._modules[address]
 
-    def op(self, function, *parents, shape=(1, 8), params=(), count=None, edited=False, ns=1000, frames=()):
-        """Append a call of a function; `params` are addresses with shapes, `count` asks for several outputs."""
+    def op(
+        self,
+        function,
+        *parents,
+        shape=(1, 8),
+        params=(),
+        count=None,
+        edited=False,
+        ns=1000,
+        frames=(),
+        args=None,
+        kw=None,
+    ):
+        """Append a call of a function; `params` are addresses with shapes, `count` asks for several outputs.
+
+        `args` and `kw` are the arguments as they were written, where they are more than the parents.
+        """
         indices = tuple(self._param(address, size) for address, size in params)
-        call = self.builder.call(function, function, None, parents, None, indices, frames, ns, False)
+        given = parents if args is None else args
+        call = self.builder.call(function, function, None, given, kw, indices, frames, ns, False)
         if edited:
             call.meta = {"is_edited": True}
         made = [
@@ -67,13 +85,16 @@ class Recorder:
             params = [(f"{address}.weight", size)] if size else []
             return self.op(function, *parents, shape=shape, params=params)
 
-    def done(self, *outputs):
-        """Close the run and return its trace."""
-        self.builder.exit(self._call)
-        for op in outputs:
-            self.builder.source("output", "", op.shape, "float32", "cpu", False, parents=(op.index,))
+    def done(self, *outputs, outcome="complete", reason="", **named):
+        """Close the run and return its trace; `named` are outputs by the path at which they were returned."""
+        if outcome == "complete":
+            self.builder.exit(self._call)
+        for path, op in [*[("", one) for one in outputs], *named.items()]:
+            self.builder.source("output", path, op.shape, "float32", "cpu", False, parents=(op.index,))
         return self.builder.finish(
             TraceInfo(
+                outcome=outcome,
+                stop_reason=reason,
                 name="net_1",
                 backend="numpy",
                 model_class_name=self.name,

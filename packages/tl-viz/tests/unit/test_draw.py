@@ -12,7 +12,7 @@ from recorder import Recorder
 
 import tl_core
 import tl_viz
-from tl_core import ArgumentTypeError, ConfigurationError, LookupFailedError, TorchLensWarning, func
+from tl_core import ArgumentTypeError, ConfigurationError, LookupFailedError, TorchLensWarning, func, label
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,8 @@ REFUSED = [
     ({"label": ("name", "colour")}, ConfigurationError, "field_unknown", "no attribute 'colour'"),
     ({"highlight": "relu"}, ArgumentTypeError, "option_type", "must be a selector"),
     ({"color_by": "label"}, ConfigurationError, "measure_invalid", "is no number"),
+    ({"highlight": func("softmax")}, LookupFailedError, "highlight_empty", "highlight=func('softmax')) means no op"),
+    ({"colapse": "max"}, ArgumentTypeError, "option_unknown", "no option 'colapse'; there are collapse, view, depth"),
 ]
 
 
@@ -51,6 +53,44 @@ def test_a_bad_option_is_refused_with_its_choices(trace, options, error, code, w
     assert caught.value.code == code
     assert words in str(caught.value)
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("colapse", "collapse"), ("colour_by", "color_by"), ("highlights", "highlight"), ("vis_mode", "view"),
+        ("vis_call_depth", "depth"), ("rankdir", "direction"), ("labels", "label"), ("zzz", ""),
+    ],
+)  # fmt: skip
+def test_an_unknown_option_names_the_one_that_was_meant(trace, wrong, right):
+    with pytest.raises(TypeError) as caught:
+        trace.draw(**{wrong: 1})
+    assert caught.value.fields["closest"] == right
+    assert caught.value.remedy == (f"write {right}=..." if right else "help(tl.draw) says what each option does")
+
+
+def test_options_that_write_files_lead_to_save(trace):
+    with pytest.raises(ArgumentTypeError, match=r"draw\(\.\.\.\)\.save\('network\.svg'\) writes a file"):
+        trace.draw(vis_outpath="net")
+
+
+def test_a_highlight_that_is_not_drawn_is_refused():
+    run = Recorder()
+    trace = run.done(run.op("batch_norm", run.input(), run.buffer("norm.mean")))
+    for options in ({}, {"view": "unrolled"}):
+        with pytest.raises(LookupFailedError, match=r"means buffer_1:1, which is not drawn") as caught:
+            trace.draw(highlight=label("buffer_1"), **options)
+        assert caught.value.code == "highlight_not_drawn"
+        assert "show_buffers=True" in caught.value.remedy
+    marked = [
+        node.role for node in trace.draw(highlight=label("buffer_1"), show_buffers=True).scene.nodes() if node.marked
+    ]
+    assert marked == ["buffer"]
+
+
+def test_a_highlight_outside_of_the_module_is_refused(trace):
+    with pytest.raises(LookupFailedError, match="which is not drawn"):
+        trace.draw(module="transformer.h.1.mlp", highlight=func("embedding"))
 
 
 def test_only_traces_are_drawn():

@@ -13,6 +13,7 @@ from tl_viz._compose.label import (
     node_rows,
     ops_of,
     params_of,
+    rounds_of,
 )
 from tl_viz._compose.trail import draw_edges, follow
 from tl_viz._names import amount, count
@@ -40,6 +41,18 @@ class _Work:
     largest: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What stands around an item."""
+
+    frame: str
+    """Address of the module in whose frame it stands."""
+    copies: int = 1
+    """How many copies of the frames around it there are."""
+    rounds: int = 1
+    """How many passes a frame around it speaks of already."""
+
+
 def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) -> Scene:
     """Return the scene of a plan.
 
@@ -54,7 +67,7 @@ def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) ->
     root = plan.tree.root
     children: list[Node | Box] = []
     for child in root.children:
-        children += _item(work, child, plan.tree.network.base, 1)
+        children += _item(work, child, _Around(plan.tree.network.base))
     trail = follow(plan, work.keys)
     faint = {number for number, key in enumerate(trail.keys) if key in work.faint}
     edges = draw_edges(plan, trail, faint)
@@ -88,26 +101,28 @@ def _sum(plan: Plan, branch: Branch, values: dict[int, float]) -> float:
     return sum(values.get(op_at[at], 0.0) for at in range(branch.first, branch.last_end))
 
 
-def _item(work: _Work, branch: Branch, frame: str, times: int) -> list[Node | Box]:
-    """Return the node of a closed branch, or the frame of an open one; without frames, its content.
-
-    `times` is how many copies of the frames around it there are.
-    """
+def _item(work: _Work, branch: Branch, around: _Around) -> list[Node | Box]:
+    """Return the node of a closed branch, or the frame of an open one; without frames, its content."""
     if not (work.plan.is_open(branch) and branch.children):
-        return [_node(work, branch, frame, times)]
+        return [_node(work, branch, around)]
     calls = work.plan.tree.network.calls
-    inner = calls[branch.call].address if branch.kind == "module" else frame
+    bare = branch.copies == 1 and not work.frames
+    inner = _Around(
+        calls[branch.call].address if branch.kind == "module" else around.frame,
+        around.copies * branch.copies,
+        around.rounds if bare else max(around.rounds, rounds_of(work.plan.tree, branch)),
+    )
     children: list[Node | Box] = []
     for child in branch.children:
-        children += _item(work, child, inner, times * branch.copies)
-    if branch.copies == 1 and (branch.kind == "constants" or not work.frames):
+        children += _item(work, child, inner)
+    if bare:
         return children
     call = calls[branch.call] if branch.kind == "module" else None
-    role = "module" if branch.kind == "module" else ("run" if branch.kind == "run" else "segment")
+    role = "module" if branch.kind == "module" else ("run" if branch.kind in {"run", "loop"} else "segment")
     box = Box(
         key=_key(work, branch),
         role=role,
-        title=frame_title(work.plan.tree, branch, frame),
+        title=frame_title(work.plan.tree, branch, around.frame, around=around.rounds),
         children=tuple(children),
         copies=branch.copies,
         tooltip=_tooltip(work, branch),
@@ -116,27 +131,28 @@ def _item(work: _Work, branch: Branch, frame: str, times: int) -> list[Node | Bo
     return [box]
 
 
-def _node(work: _Work, branch: Branch, frame: str, times: int) -> Node:
+def _node(work: _Work, branch: Branch, around: _Around) -> Node:
     tree = work.plan.tree
     network = tree.network
-    rows = node_rows(tree, branch, frame, work.wishes)
-    width, height = box_size(rows)
+    rows = node_rows(tree, branch, around.frame, work.wishes, around=around.rounds)
+    width, height = box_size(rows, network.slots.get(branch.op))
     if work.largest > 0:
         scale = 1 + (BIGGEST - 1) * _sum(work.plan, branch, network.sizes) / work.largest
         width, height = width * scale, height * scale
     key = _key(work, branch)
     work.keys[id(branch)] = key
-    if branch.kind == "bundle":
+    role = _role(network, branch)
+    if role in {"bundle", "stop"}:
         work.faint.add(key)
     places = range(branch.first, branch.last_end)
     return Node(
         key=key,
-        role=_role(network, branch),
+        role=role,
         rows=rows,
         width=round(width, 1),
         height=round(height, 1),
-        ops=ops_of(tree, branch) * times,
-        first=network.labels[tree.op_at[branch.first]] if branch.end > branch.first else "",
+        ops=ops_of(tree, branch) * around.copies,
+        first=_first_label(network, tree.op_at, branch),
         copies=branch.copies,
         tooltip=_tooltip(work, branch),
         link=_link(network, branch),
@@ -146,8 +162,14 @@ def _node(work: _Work, branch: Branch, frame: str, times: int) -> Node:
     )
 
 
+def _first_label(network: Network, op_at: list[int], branch: Branch) -> str:
+    if branch.op >= 0:
+        return network.labels[branch.op]
+    return network.labels[op_at[branch.first]] if branch.end > branch.first else ""
+
+
 def _role(network: Network, branch: Branch) -> NodeRole:
-    if branch.kind == "op":
+    if branch.op >= 0:
         return network.roles[branch.op]
     return "bundle" if branch.kind == "bundle" else "module"
 
@@ -163,7 +185,7 @@ def _tint(work: _Work, branch: Branch) -> str:
 
 
 def _link(network: Network, branch: Branch) -> str:
-    if branch.kind == "op":
+    if branch.op >= 0:
         return network.links[branch.op] if network.links else ""
     return network.calls[branch.call].link if branch.call >= 0 else ""
 
@@ -171,7 +193,7 @@ def _link(network: Network, branch: Branch) -> str:
 def _key(work: _Work, branch: Branch) -> str:
     """Return a key that says what the item is, and that no other item of the picture has."""
     network = work.plan.tree.network
-    if branch.kind == "op":
+    if branch.op >= 0:
         base = network.labels[branch.op]
     elif branch.kind == "module":
         call = network.calls[branch.call]
@@ -193,7 +215,7 @@ def _tooltip(work: _Work, branch: Branch) -> str:
     if branch.call >= 0:
         call = network.calls[branch.call]
         lines.append(f"{call.address} · {call.class_name}")
-    if branch.kind == "op":
+    if branch.op >= 0:
         lines.append(f"{network.labels[branch.op]} · {network.functions[branch.op]}")
         if network.tips:
             lines.append(network.tips[branch.op])
@@ -213,6 +235,8 @@ def _notes(plan: Plan, work: _Work) -> tuple[str, ...]:
         f"{count(total, 'op')} in {count(plan.items, 'item')}"
         + (f" · {amount(params)} params, in what is tinted" if params else "")
     ]
+    if network.ending:
+        notes.insert(0, network.ending)
     notes += [f"not drawn: {count(number, 'op')} ({why})" for why, number in network.unseen.items()]
     if network.tints:
         notes.append(f"colour: from {amount(work.tints[0])} (pale) to {amount(work.tints[1])} (strong)")

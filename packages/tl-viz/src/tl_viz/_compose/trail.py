@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tl_viz._compose.label import rounds_of
 from tl_viz._names import shape_text
-from tl_viz._scene import Edge
+from tl_viz._scene import Edge, EdgeRole
 
 if TYPE_CHECKING:
-    from tl_viz._plan import Branch, Plan
+    from tl_viz._plan import Branch, Plan, Tree
 
 
 @dataclass(slots=True)
@@ -28,12 +29,14 @@ class Trail:
     """Number of a copy -> the run, which copy of it, and the copy of an outer run that it stands in, or -1."""
     looped: list[bool]
     """Run -> whether its copies are calls of one module."""
+    branch: list[Branch]
+    """Number of an item -> what it stands for."""
 
 
 def follow(plan: Plan, keys: dict[int, str]) -> Trail:
     """Return where every op went. `keys` holds the key of each visible branch by its id."""
     total = len(plan.tree.op_at)
-    trail = Trail([-1] * total, [], list(range(total)), [-1] * total, [], [])
+    trail = Trail([-1] * total, [], list(range(total)), [-1] * total, [], [], [])
     if plan.tree.root.children:
         _visit(plan, plan.tree.root, -1, trail, keys)
     return trail
@@ -55,6 +58,7 @@ def _visit(plan: Plan, branch: Branch, outer: int, trail: Trail, keys: dict[int,
     else:
         number = len(trail.keys)
         trail.keys.append(keys[id(branch)])
+        trail.branch.append(branch)
         trail.item[first:end] = [number] * (end - first)
     for index, start in enumerate(branch.others, start=1):
         size = end - first
@@ -74,28 +78,64 @@ def draw_edges(plan: Plan, trail: Trail, faint: set[int]) -> tuple[Edge, ...]:
     """
     tree = plan.tree
     network = tree.network
-    targets: dict[tuple[int, int, str], dict[int, None]] = {}
-    pairs: set[tuple[int, int, str]] = set()
+    found = _Found()
     for reader, op in enumerate(tree.op_at):
         for parent in network.parents[op]:
             role = _role(trail, tree.place[parent], reader)
             if role:
-                _add(trail, tree.place[parent], reader, role, (targets, pairs))
+                _add(tree, trail, (tree.place[parent], reader), role, found)
         for parent in network.back.get(op, ()):
-            _add(trail, tree.place[parent], reader, "loop", (targets, pairs))
+            start = trail.item[tree.place[parent]]
+            if start != trail.item[reader] or _runs_as_one(tree, trail.branch[start]):
+                _add(tree, trail, (tree.place[parent], reader), "loop", found)
+    _drop_lone_slots(found)
     edges: list[Edge] = []
-    for (source, place, role), readers in targets.items():
-        near = tuple(trail.keys[item] for item in readers if item not in faint)
-        far = tuple(trail.keys[item] for item in readers if item in faint)
+    for (source, place, role), readers in found.targets.items():
         key = trail.keys[source]
         if role == "loop":
-            edges.append(Edge(source=key, targets=near + far, role="loop", label=_carried(plan, place)))
+            label = _carried(plan, place)
+            edges.append(_edge(trail, found, source, list(readers), "loop", label=label))
             continue
+        near = [item for item in readers if item not in faint]
         if near:
-            edges.append(Edge(source=key, targets=near))
-        if far:
+            edges.append(_edge(trail, found, source, near, "data"))
+        if len(near) < len(readers):
+            far = tuple(trail.keys[item] for item in readers if item in faint)
             edges.append(Edge(source=key, targets=far, role="faint"))
     return tuple(_one_faint(edges))
+
+
+@dataclass(slots=True)
+class _Found:
+    """The lines met so far."""
+
+    targets: dict[tuple[int, int, str], dict[int, None]] = field(
+        default_factory=dict[tuple[int, int, str], dict[int, None]]
+    )
+    """Item, the place in it that is read, and role -> the items that read it."""
+    pairs: set[tuple[int, int, str]] = field(default_factory=set[tuple[int, int, str]])
+    slots: dict[tuple[int, int], dict[str, None]] = field(default_factory=dict[tuple[int, int], dict[str, None]])
+    """Two items -> which arguments of the second the first is."""
+
+
+def _drop_lone_slots(found: _Found) -> None:
+    """Drop the names of arguments where a single line leads to an op: there is nothing to tell apart."""
+    sources: dict[int, int] = {}
+    for start, end, _ in found.pairs:
+        if (start, end) in found.slots:
+            sources[end] = sources.get(end, 0) + 1
+    found.slots = {pair: texts for pair, texts in found.slots.items() if sources.get(pair[1], 0) > 1}
+
+
+def _edge(trail: Trail, found: _Found, source: int, readers: list[int], role: EdgeRole, *, label: str = "") -> Edge:
+    slots = tuple([",".join(found.slots.get((source, reader), ())) for reader in readers]) if found.slots else ()
+    return Edge(
+        source=trail.keys[source],
+        targets=tuple([trail.keys[reader] for reader in readers]),
+        role=role,
+        label=label,
+        slots=slots if any(slots) else (),
+    )
 
 
 def _one_faint(edges: list[Edge]) -> list[Edge]:
@@ -118,22 +158,39 @@ def _carried(plan: Plan, place: int) -> str:
     return f"next round {shape}".rstrip()
 
 
-def _add(
-    trail: Trail,
-    source: int,
-    reader: int,
-    role: str,
-    found: tuple[dict[tuple[int, int, str], dict[int, None]], set[tuple[int, int, str]]],
-) -> None:
-    targets, pairs = found
+def _add(tree: Tree, trail: Trail, ends: tuple[int, int], role: str, found: _Found) -> None:
+    """Note the line from one place to another, once for each pair of items."""
+    source, reader = ends
     start, end = trail.item[source], trail.item[reader]
     if start == end and role != "loop":
         return
+    slot = _slot(tree, trail, source, reader) if tree.network.slots else ""
+    if slot:
+        found.slots.setdefault((start, end), {})[slot] = None
     pair = (start, end, role)
-    if pair in pairs:
+    if pair in found.pairs:
         return
-    pairs.add(pair)
-    targets.setdefault((start, trail.same[source], role), {})[end] = None
+    found.pairs.add(pair)
+    found.targets.setdefault((start, trail.same[source], role), {})[end] = None
+
+
+def _runs_as_one(tree: Tree, branch: Branch) -> bool:
+    """Whether an item is run again as a whole, so that it can read itself; else a loop inside of it stays inside."""
+    return not branch.children or rounds_of(tree, branch) > 1
+
+
+def _slot(tree: Tree, trail: Trail, source: int, reader: int) -> str:
+    """Return which argument of an op a tensor is; an empty string where that does not matter or is not visible."""
+    branch = trail.branch[trail.item[reader]]
+    if branch.op < 0:
+        return ""
+    op_at, same = tree.op_at, trail.same
+    while op_at[same[reader]] != branch.op:  # a view that leads to the op
+        inner = [at for at in tree.readers[reader] if branch.first <= same[at] < branch.end]
+        if not inner:
+            return ""
+        source, reader = reader, inner[0]
+    return tree.network.slots.get(op_at[reader], {}).get(op_at[source], "")
 
 
 def _role(trail: Trail, source: int, reader: int) -> str:

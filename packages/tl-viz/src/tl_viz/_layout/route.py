@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tl_viz._layout.problem import Level, Path
 from tl_viz._layout.tracks import Crossing, assign_tracks
@@ -15,12 +15,27 @@ if TYPE_CHECKING:
 TRACK = 8.0
 LANE = 10.0
 LANE_START = 14.0
-STRAIGHT_GAP = 20.0
-EMPTY_GAP = 12.0
 ABOVE_TRACKS = 9.0
-BELOW_TRACKS = 14.0
 
 Point = tuple[float, float]
+
+
+class Room(NamedTuple):
+    """How high a gap between two rows is."""
+
+    straight: float
+    """With lines that only go straight down."""
+    empty: float
+    below_tracks: float
+    """What lies below its tracks; an arrowhead must fit."""
+
+
+OUTER = Room(0.0, 0.0, 14.0)
+INNER = Room(20.0, 12.0, 14.0)
+ENTERING = Room(14.0, 8.0, 14.0)
+"""Below the upper edge of a frame, whose title strip is empty enough."""
+LEAVING = Room(8.0, 6.0, 8.0)
+"""Where no arrow ends: above the lower edge of a frame, or above frames alone."""
 
 
 @dataclass(slots=True)
@@ -112,8 +127,7 @@ def place_rows(level: Level, rows: Rows, x: list[float], ends: LaneEnds, bounds:
     y = 0.0
     last = len(rows.rows) - 1
     for row, items in enumerate(rows.rows):
-        outer = row == 0
-        y = _gap(grid, row, gaps[row], y, outer=outer)
+        y = _gap(grid, row, gaps[row], y, _room(level, rows, row))
         height = max((level.slots[item].height for item in items if item < size), default=0.0)
         if row == 0 and level.ins:
             height = level.margins.top
@@ -131,18 +145,29 @@ def place_rows(level: Level, rows: Rows, x: list[float], ends: LaneEnds, bounds:
             elif first_out <= item < first_out + level.outs:
                 grid.top[item] = grid.bottom[item]
         y += height
-    grid.height = _gap(grid, len(rows.rows), gaps[len(rows.rows)], y, outer=True)
+    grid.height = _gap(grid, len(rows.rows), gaps[len(rows.rows)], y, OUTER)
     return grid
 
 
-def _gap(grid: Grid, gap: int, crossings: list[Crossing], y: float, *, outer: bool) -> float:
+def _room(level: Level, rows: Rows, row: int) -> Room:
+    """Return the room that the gap above a row needs."""
+    if row == 0:
+        return OUTER
+    last = row == len(rows.rows) - 1
+    if last and level.outs:
+        return LEAVING
+    if row > 1 or not level.ins:
+        return INNER
+    nodes = any(item < len(level.slots) and level.slots[item].ins is None for item in rows.rows[row])
+    return ENTERING if nodes else LEAVING
+
+
+def _gap(grid: Grid, gap: int, crossings: list[Crossing], y: float, room: Room) -> float:
     tracks = assign_tracks(crossings) if crossings else 0
     if tracks:
-        height = ABOVE_TRACKS + (tracks - 1) * TRACK + BELOW_TRACKS
-    elif outer:
-        height = 0.0
+        height = ABOVE_TRACKS + (tracks - 1) * TRACK + room.below_tracks
     else:
-        height = STRAIGHT_GAP if crossings else EMPTY_GAP
+        height = room.straight if crossings else room.empty
     for crossing in crossings:
         track = crossing.track
         grid.track_y[gap, crossing.net] = y + ABOVE_TRACKS + track * TRACK if track >= 0 else y + height / 2

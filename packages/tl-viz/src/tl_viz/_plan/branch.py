@@ -14,7 +14,11 @@ GROWING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"
 NOTHING: list[Branch] = []
 """The children of every leaf."""
 
-Kind = Literal["op", "module", "run", "segment", "constants", "bundle", "root"]
+Kind = Literal["op", "module", "run", "segment", "constants", "bundle", "chain", "loop", "root"]
+
+
+NEVER_OPEN = frozenset({"bundle", "chain", "constants"})
+"""Kinds of branches that a plan shows as one item, whatever room there is."""
 
 
 class Branch:
@@ -31,7 +35,7 @@ class Branch:
     def __init__(self, kind: Kind, op: int = -1, call: int = -1, children: list[Branch] | None = None) -> None:
         self.kind: Kind = kind
         self.op = op
-        """The op of a leaf."""
+        """The op of a leaf; of a chain the one that the others belong to."""
         self.call = call
         """The module call that it stands for; also set on a leaf that is the only op of its module."""
         self.children = NOTHING if op >= 0 else ([] if children is None else children)

@@ -5,16 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tl_viz._plan.branch import Branch, leaves
+from tl_viz._plan.chain import join_chains
+from tl_viz._plan.loop import gather_loops
 
 if TYPE_CHECKING:
     from tl_viz._network import Network
 
 
 def gather(network: Network, root: Branch) -> None:
-    """Put dead ends and constants into branches of their own, and twins beside each other."""
+    """Put dead ends, constants and loops into branches of their own, twins beside each other, and views to their ops."""
     _bundle(network, root)
     _gather_constants(network, root)
     _gather_twins(network, root)
+    gather_loops(network, root)
+    join_chains(network, root)
 
 
 def _bundle(network: Network, root: Branch) -> None:
@@ -22,6 +26,7 @@ def _bundle(network: Network, root: Branch) -> None:
     alive = _needed(network)
     if all(alive):
         return
+    _spare_siblings(network, alive)
     order: list[Branch] = [root]
     for branch in order:
         order.extend(child for child in branch.children if child.kind == "module")
@@ -37,6 +42,17 @@ def _bundle(network: Network, root: Branch) -> None:
             rest = [child for child in branch.children if id(child) not in apart]
             rest.insert(at, Branch("bundle", children=gone))
             branch.children = rest
+
+
+def _spare_siblings(network: Network, alive: list[bool]) -> None:
+    """Count an output that nobody reads as needed where its call has another that is: it stays with that one."""
+    if not network.made_by:
+        return
+    made = {network.made_by[op] for op, needed in enumerate(alive) if needed}
+    read = {parent for parents in (*network.parents, *network.back.values()) for parent in parents}
+    for op, call in enumerate(network.made_by):
+        if call and call in made and op not in read:
+            alive[op] = True
 
 
 def _needed(network: Network) -> list[bool]:

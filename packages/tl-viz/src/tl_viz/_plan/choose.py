@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tl_viz._plan.branch import NEVER_OPEN
+
 if TYPE_CHECKING:
     from tl_viz._plan.branch import Branch, Tree
     from tl_viz._plan.worth import Worth
@@ -16,6 +18,9 @@ PRICE = 0.8
 
 FRAME = 0.2
 """What one open frame costs."""
+
+TANGLE = 0.1
+"""What a line costs in an open frame beyond one for each item in it. It does not depend on what is open inside."""
 
 INFINITE = float("inf")
 
@@ -70,11 +75,14 @@ def _table(tree: Tree, branch: Branch, tables: dict[int, Table], worth: Worth, m
     if len(table) == 1:
         table.append(INFINITE)
     root = branch is tree.root
-    table = [cost if root else cost + FRAME for cost in table]
+    if not root:
+        lines = sum(len(child.outside) for child in branch.children)
+        price = FRAME + TANGLE * max(0, lines - len(branch.children))
+        table = [cost + price for cost in table]
     if not root:
         closed = INFINITE if branch.pinned else worth.close[id(branch)]
         table[1] = min(table[1], closed) if len(table) > 1 else closed
-        if branch.kind == "bundle":
+        if branch.kind in NEVER_OPEN:
             table = [INFINITE, closed]
     return table
 
@@ -101,7 +109,7 @@ def _trace_back(root: Branch, count: int, tables: dict[int, Table], worth: Worth
     waiting = [(root, count)]
     while waiting:
         branch, items = waiting.pop()
-        if not branch.children or branch.kind == "bundle":
+        if not branch.children or (branch.kind in NEVER_OPEN):
             continue
         if branch is not root and items == 1 and not branch.pinned:
             alone = len(branch.children) == 1 and tables[id(branch)][1] < worth.close[id(branch)]

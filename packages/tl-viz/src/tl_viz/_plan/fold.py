@@ -120,7 +120,7 @@ def _worth(children: list[Branch], start: int, period: int, copies: int) -> Run 
     items = children[start : start + period]
     size = sum(child.size for child in items)
     # Two copies of a few ops are read sooner when they are spelled out; two blocks are not.
-    if copies < 2 or (copies == 2 and all(child.kind == "op" for child in items)):
+    if copies < 2 or (copies == 2 and all(child.op >= 0 for child in items)):
         return None
     if any(child.pinned for child in children[start : start + period * copies]):
         return None

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tl_viz._calm import collector_paused
-from tl_viz._plan.choose import MOST, choose
+from tl_viz._plan.choose import MOST
 from tl_viz._plan.depth import shut_below
+from tl_viz._plan.even import choose_evenly
 from tl_viz._plan.fold import fold
 from tl_viz._plan.segment import cut_wide_levels
 from tl_viz._plan.sign import sign
@@ -61,7 +62,7 @@ def _plan(network: Network, collapse: Collapse, fold_repeats: bool, depth: int |
         cut_wide_levels(tree)
         worth = weigh(tree)
         for most in (MOST, 4 * MOST):
-            found = choose(tree, worth, most=most)
+            found = choose_evenly(tree, worth, most=most)
             if found is not None:
                 return Plan(tree=tree, opened=frozenset(found[0]), items=found[1], planner="exact")
     level = collapse if isinstance(collapse, float) else 1.0

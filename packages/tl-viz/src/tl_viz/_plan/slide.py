@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING, Literal
 
+from tl_viz._plan.branch import NEVER_OPEN
 from tl_viz._plan.worth import SAME_BRANCH
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def slide(tree: Tree, worth: Worth, *, copies: Literal["only", "closed"]) -> tup
 def _inner(root: Branch) -> list[Branch]:
     order = [root]
     for branch in order:
-        order.extend(child for child in branch.children if child.children and child.kind != "bundle")
+        order.extend(child for child in branch.children if child.children and child.kind not in NEVER_OPEN)
     return order
 
 
@@ -107,7 +108,7 @@ def _wrappers(tree: Tree) -> set[int]:
         inside = len(largest.children)
         if (largest.last_end - largest.first) <= WRAPPER * whole or shown + inside > COARSE:
             break
-        if largest.kind == "bundle" or not largest.children:
+        if largest.kind in NEVER_OPEN or not largest.children:
             break
         kept.add(id(largest))
         branch = largest

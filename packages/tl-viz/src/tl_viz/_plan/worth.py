@@ -10,50 +10,17 @@ from dataclasses import dataclass
 from math import log2
 from typing import TYPE_CHECKING
 
+from tl_viz._plan.chain import SPLICED
+
 if TYPE_CHECKING:
     from tl_viz._plan.branch import Branch, Tree
 
-VIEWS = frozenset(
+VIEWS = SPLICED | frozenset(
     [
-        "view",
-        "reshape",
-        "transpose",
-        "permute",
-        "contiguous",
-        "flatten",
-        "unflatten",
-        "squeeze",
-        "unsqueeze",
-        "expand",
-        "expand_as",
-        "chunk",
-        "split",
-        "unbind",
-        "getitem",
-        "__getitem__",
-        "t",
-        "T",
-        "mT",
-        "to",
-        "type_as",
-        "float",
-        "half",
-        "clone",
-        "detach",
-        "dropout",
-        "identity",
-        "size",
-        "movedim",
-        "swapaxes",
-        "view_as",
-        "repeat",
-        "narrow",
-        "select",
-        "slice",
-        "pad",
+        "chunk", "split", "unbind", "tensor_split", "__getitem__", "dropout", "identity", "size", "repeat", "slice", "pad",
         "rearrange",
     ]
-)
+)  # fmt: skip
 """Functions that move numbers without computing any."""
 
 VIEW, POINTWISE, LEARNED, JOIN = 0.15, 0.5, 1.0, 1.0
@@ -81,7 +48,10 @@ class Worth:
     """id of a branch -> how new its content is: 1 for the first of its kind."""
     form: dict[int, int]
     """id of a branch -> a number that it shares with the branches that are equal and folded alike."""
-    total: float
+    contents: dict[int, dict[int, int]]
+    """Such a number -> kind of leaf -> how many of it are inside."""
+    leaf: dict[int, float]
+    """Kind of leaf -> what one is worth."""
 
 
 def weigh(tree: Tree) -> Worth:
@@ -90,6 +60,7 @@ def weigh(tree: Tree) -> Worth:
     for branch in order:
         order.extend([child for child in branch.children if child.children])
     form = _forms(order)
+    moving = _moving(tree)
     leaf: dict[int, float] = {}
     """Kind of leaf -> what one is worth."""
     contents: dict[int, dict[int, int]] = {}
@@ -99,19 +70,30 @@ def weigh(tree: Tree) -> Worth:
         number = form[id(branch)]
         content = contents.get(number)
         if content is None:
-            content = contents[number] = _content(tree, branch, contents, form, leaf)
+            content = contents[number] = _content(tree, branch, contents, form, leaf, moving)
         whole = sum(leaf[kind] * (1 + log2(count)) for kind, count in content.items())
         whole = max([whole, *[amount[id(child)] for child in branch.children if child.children]])
         amount[id(branch)] = whole * (1 + REPEATED * log2(branch.copies))
-        own_ops[id(branch)] = sum(leaf[child.loose] for child in branch.children if not child.children)
+        own_ops[id(branch)] = sum(leaf[one.loose] for one in map(_named_after, branch.children) if not one.children)
     total = amount[id(tree.root)] or 1.0
     factor = _factors(tree, amount, own_ops)
     close: dict[int, float] = {}
     for branch in order:
+        if branch.kind == "chain":  # what it is named after stays visible
+            hidden = sum(leaf[child.loose] for child in branch.children if child.op != branch.op)
+            close[id(branch)] = hidden * factor[id(branch)]
+            continue
         cost = amount[id(branch)] * factor[id(branch)]
         cost += 2.0 * max(0.0, cost - SWALLOWED * total)
         close[id(branch)] = 0.0 if branch.kind == "bundle" else cost
-    return Worth(close, factor, form, total)
+    return Worth(close, factor, form, contents, leaf)
+
+
+def _named_after(branch: Branch) -> Branch:
+    """Return the leaf that a chain is named after, or the branch itself."""
+    if branch.kind != "chain":
+        return branch
+    return next(child for child in branch.children if child.op == branch.op)
 
 
 def _forms(order: list[Branch]) -> dict[int, int]:
@@ -135,6 +117,7 @@ def _content(
     contents: dict[int, dict[int, int]],
     form: dict[int, int],
     leaf: dict[int, float],
+    moving: set[int],
 ) -> dict[int, int]:
     """Return kind of leaf -> how many there are in a branch; note in `leaf` what each kind is worth."""
     merged: dict[int, int] = {}
@@ -146,11 +129,11 @@ def _content(
             kind = child.loose
             merged[kind] = merged.get(kind, 0) + 1
             if kind not in leaf:
-                leaf[kind] = _leaf_worth(tree, child)
+                leaf[kind] = _leaf_worth(tree, child, moving)
     return merged
 
 
-def _leaf_worth(tree: Tree, branch: Branch) -> float:
+def _leaf_worth(tree: Tree, branch: Branch, moving: set[int]) -> float:
     if branch.kind != "op":  # a module that is kept closed
         return LEARNED
     network = tree.network
@@ -161,8 +144,21 @@ def _leaf_worth(tree: Tree, branch: Branch) -> float:
         worth = VIEW
     else:
         worth = POINTWISE
-    computed = [at for at in branch.outside if network.roles[tree.op_at[at]] in {"op", "input", "hook"}]
-    return worth + (JOIN if len(computed) > 1 else 0.0)
+    return worth + (JOIN if sum(at in moving for at in branch.outside) > 1 else 0.0)
+
+
+def _moving(tree: Tree) -> set[int]:
+    """Return the places whose values depend on an input or on a parameter: only these can join."""
+    network = tree.network
+    moving: set[int] = set()
+    for op, parents in enumerate(network.parents):
+        if (
+            network.roles[op] in {"input", "hook"}
+            or network.learned[op]
+            or any(tree.place[parent] in moving for parent in parents)
+        ):
+            moving.add(tree.place[op])
+    return moving
 
 
 def _factors(tree: Tree, amount: dict[int, float], own_ops: dict[int, float]) -> dict[int, float]:
@@ -194,7 +190,7 @@ def _factors(tree: Tree, amount: dict[int, float], own_ops: dict[int, float]) ->
     for branch in reversed(order):  # a frame without a class of its own is no newer than the modules in it
         if id(branch) in new_class:
             continue
-        inner = [factor[id(child)] for child in branch.children if child.children]
+        inner = [factor[id(child)] for child in branch.children if child.children and child.kind != "chain"]
         if inner and own_ops[id(branch)] <= MOSTLY_FRAMES * amount[id(branch)]:
             factor[id(branch)] = min(factor[id(branch)], max(inner))
     return factor

@@ -1,0 +1,97 @@
+"""Chooses what to open so that no single box hides too much of what the picture never shows."""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from tl_viz._plan.choose import INFINITE, PRICE, choose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tl_viz._plan.branch import Branch, Tree
+    from tl_viz._plan.worth import Worth
+
+LARGEST = 0.35
+"""The share of all distinct content that one box may hide from the whole picture."""
+
+FEW = 8
+"""A network of fewer kinds of ops than this is understood by its module names."""
+
+TRIALS = 8
+"""How many boxes are opened for this reason at most."""
+
+Choice = tuple[set[int], int, float]
+"""ids of the open branches, the number of items, and the cost."""
+
+Offender = tuple[float, int, "Branch"]
+"""Share that a box hides, its place, and the box."""
+
+
+def choose_evenly(tree: Tree, worth: Worth, *, most: int) -> Choice | None:
+    """Return the choice of `choose`, with boxes opened that alone hide more than `LARGEST`, as far as they fit.
+
+    Content is hidden where a kind of op is inside of a closed box and visible nowhere in the picture.
+    """
+    best = choose(tree, worth, most=most)
+    if best is None or _largest(tree, worth, best) <= LARGEST:
+        return best
+    # Opening the smallest shows what the larger ones hide too; where that does not fit, the largest itself is opened.
+    found = [_repaired(tree, worth, best, most=most, first=first) for first in (min, max)]
+    return min(found, key=lambda choice: (max(LARGEST, _largest(tree, worth, choice)), choice[2] + PRICE * choice[1]))
+
+
+def _repaired(tree: Tree, worth: Worth, best: Choice, *, most: int, first: Callable[..., Offender]) -> Choice:
+    """Return a choice in which boxes that hide too much were opened one by one, `first` of them first."""
+    kept = dict(worth.close)
+    tried: set[int] = set()
+    while len(tried) < TRIALS:
+        over: list[Offender] = [
+            (share, -branch.first, branch)
+            for share, branch in hidden_shares(tree, worth, best[0])
+            if share > LARGEST and id(branch) not in tried
+        ]
+        if not over:
+            break
+        number = id(first(over, key=itemgetter(0, 1))[2])
+        tried.add(number)
+        worth.close[number] = INFINITE
+        other = choose(tree, worth, most=most)
+        if other is None:
+            worth.close[number] = kept[number]
+        else:
+            best = other
+    worth.close = kept
+    return best
+
+
+def _largest(tree: Tree, worth: Worth, choice: Choice) -> float:
+    return max([share for share, _ in hidden_shares(tree, worth, choice[0])], default=0.0)
+
+
+def hidden_shares(tree: Tree, worth: Worth, opened: set[int]) -> list[tuple[float, Branch]]:
+    """Return for each closed box which share of all distinct content it hides: of kinds of ops, by what each is worth."""
+    visible: set[int] = set()
+    closed: dict[int, Branch] = {}
+    waiting = [tree.root]
+    while waiting:
+        branch = waiting.pop()
+        if branch.kind == "bundle":
+            continue
+        if not branch.children:
+            visible.add(branch.loose)
+        elif id(branch) in opened:
+            waiting.extend(reversed(branch.children))
+        else:
+            visible.update(child.loose for child in branch.children if branch.op >= 0 and child.op == branch.op)
+            closed.setdefault(worth.form[id(branch)], branch)
+    kinds = worth.contents.get(worth.form[id(tree.root)], {})
+    if len(kinds) < FEW:
+        return []
+    leaf = worth.leaf
+    whole = sum(leaf[kind] for kind in kinds)
+    return [
+        (sum(leaf[kind] for kind in worth.contents[form] if kind not in visible) / whole, branch)
+        for form, branch in closed.items()
+    ]

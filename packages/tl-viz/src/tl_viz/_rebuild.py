@@ -1,0 +1,72 @@
+"""Makes a network out of another: fewer ops, more ops, the same columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tl_viz._network import Network
+
+T = TypeVar("T")
+
+
+def rebuild(network: Network, order: Sequence[tuple[int, bool]], moved: dict[int, int]) -> Network:
+    """Return a network of other ops.
+
+    Args:
+        network: where they come from.
+        order: for each new op the op that it comes from, and whether it is that op itself; else it is a stub beside it, which
+            reads nothing, holds no parameters and counts as no op.
+        moved: op -> the new op that its readers read.
+    """
+    ops = [op for op, _ in order]
+    here = {op: at for at, (op, own) in enumerate(order) if own}
+
+    def column(values: Sequence[T]) -> list[T]:
+        return [values[op] for op in ops] if values else []
+
+    def owned(values: Sequence[T], nothing: T) -> list[T]:
+        return [values[op] if own else nothing for op, own in order] if values else []
+
+    def table(values: dict[int, T]) -> dict[int, T]:
+        return {here[op]: value for op, value in values.items() if op in here}
+
+    def kept(values: frozenset[int]) -> frozenset[int]:
+        return frozenset(here[op] for op in values if op in here)
+
+    def sources(parents: Iterable[int]) -> tuple[int, ...]:
+        return tuple([moved[parent] for parent in parents if parent in moved])
+
+    return replace(
+        network,
+        labels=column(network.labels),
+        functions=column(network.functions),
+        parents=[sources(network.parents[op]) if own else () for op, own in order],
+        module_of=column(network.module_of),
+        roles=column(network.roles),
+        shapes=column(network.shapes),
+        params=owned(network.params, 0),
+        learned=owned(network.learned, False),
+        rounds=owned(network.rounds, 0),
+        rows=owned(network.rows, ()),
+        links=column(network.links),
+        tips=owned(network.tips, ""),
+        owners=column(network.owners),
+        made_by=owned(network.made_by, 0),
+        tints=table(network.tints),
+        sizes=table(network.sizes),
+        places=table(network.places),
+        weights=table(network.weights),
+        slots={op: _moved(slots, moved) for op, slots in table(network.slots).items()},
+        back={op: sources(found) for op, found in table(network.back).items()},
+        pinned=kept(network.pinned),
+        marked=kept(network.marked),
+        edited=kept(network.edited),
+    )
+
+
+def _moved(slots: dict[int, str], moved: dict[int, int]) -> dict[int, str]:
+    return {moved[parent]: text for parent, text in slots.items() if parent in moved}
