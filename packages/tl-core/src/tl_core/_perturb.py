@@ -262,7 +262,7 @@ class Perturber:
         before = self._outputs(base, larger)
         if before is None or position >= len(before):
             return False
-        for attempt in (1, 2):
+        for attempt in (1, 2, 0):
             value = examiner.perturbed(larger[id(leaf)], attempt, base.call, ())
             after = None if value is None else self._outputs(base, {**larger, id(leaf): value})
             if after is not None and position < len(after) and not examiner.same(before[position], after[position]):

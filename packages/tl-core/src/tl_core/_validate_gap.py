@@ -29,7 +29,7 @@ REMEDIES = {
     "owner_thread_tripwire_changed": "keep tensor work on the thread that runs the model",
     "scripted_function_not_captured": "set PYTORCH_JIT=0 before the code of the model is imported",
     "transform_call_route_unverified": "trace the plain function in the place of its transform",
-    "dynamo_region_not_logged": "call the function that was compiled, or compile an nn.Module",
+    "dynamo_region_not_logged": "leave the compiler switched on: a higher-order operator needs it to show what it reads",
     "cuda_graph_capture": "trace an eager copy of the model, outside the capture of a graph",
 }
 """What to do about a gap, by its reason."""

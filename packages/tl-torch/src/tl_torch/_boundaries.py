@@ -1,7 +1,8 @@
-"""What runs without showing its insides, and is recorded as one op: TorchScript functions, `torch.func` transforms."""
+"""What runs without showing its insides, and is recorded as one op: TorchScript, transforms, higher-order operators."""
 
 from __future__ import annotations
 
+import functools
 import os
 import weakref
 from time import perf_counter_ns
@@ -10,14 +11,19 @@ from typing import TYPE_CHECKING, Any, final
 import torch
 from torch.overrides import TorchFunctionMode
 
+from tl_torch._compiled import Eagerly
 from tl_torch._frames import caller
 from tl_torch._function_table import FunctionInfo
+from tl_torch._higher_order import Applied, Heard, Lifted, held_params, is_own_compilation, speaking
+from tl_torch._seams_table import suspended
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import (
+    compiler_backend,
     current_functorch_level,
     function_mode_depth,
     torch_function_disabled,
     version_of,
+    without_function_mode,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +100,7 @@ class _Substituted(TorchFunctionMode):
 class Boundaries:
     """Records what the seams report; one object a run."""
 
-    __slots__ = ("_captured", "_recorder", "compound", "scripts", "transforms", "writers")
+    __slots__ = ("_captured", "_recorder", "compound", "eagerly", "operators", "scripts", "transforms", "writers")
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
@@ -105,6 +111,10 @@ class Boundaries:
         """Those that wrote into an argument."""
         self.transforms: list[str] = []
         """Kinds of the transforms that ran."""
+        self.operators: list[str] = []
+        """Names of the higher-order operators that ran."""
+        self.eagerly = Eagerly()
+        """Holds the compiler off while the model runs."""
         self.compound = False
         """Whether a transform ran whose result is put together from several boundaries."""
 
@@ -174,6 +184,69 @@ class Boundaries:
             recorder.boundary(transformed, info, args, named, lambda: result)
             if len(recorded) > before:
                 recorded[before].duration_ns = duration
+        return result
+
+    def compile_call(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Run `torch.compile`: for the model, whose source then runs, or for a higher-order operator."""
+        frame = caller(2)  # beyond what stands in for `torch.compile`
+        compiled = original(*args, **kwargs)
+        self.eagerly.begin()
+        if not is_own_compilation(frame) or function_mode_depth() != self._recorder.depth:
+            return compiled
+        return functools.partial(self._compiled_call, original, (args, kwargs))
+
+    def _compiled_call(self, original: Callable[..., Any], how: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Run a higher-order operator in a graph that shows all that it reads."""
+        recorder = self._recorder
+        options = {**how[1], "backend": speaking(compiler_backend(how[1].get("backend", "eager")))}
+        start = perf_counter_ns()
+        with self.eagerly.suspended(), suspended(), without_function_mode(), recorder.aside(), Heard() as heard:
+            result = original(*how[0], **options)(*args, **kwargs)
+        duration = perf_counter_ns() - start
+        lifted = heard.lifted(result)
+        if heard.graph is None:
+            recorder.note_gap(
+                "dynamo_region_not_logged",
+                f"A higher-order operator ran without the compiler, in {caller(2).f_code.co_name!r}: what its functions "
+                "read beside their arguments is not known.",
+            )
+        params = held_params([heard.graph])  # before torch 2.5 they are no inputs of the graph
+        self._record_operator(lifted, heard.inputs or (args, kwargs), lambda: result, duration, params)
+        return result
+
+    def higher_order_call(self, operator: Any, args: Any, kwargs: Any) -> Any:
+        """Run a higher-order operator that was called directly."""
+        applied = Applied(operator, args, kwargs)
+        tensors = [tensor for _, tensor in tensors_in([args, kwargs])]
+
+        def run() -> Any:
+            with self._recorder.aside():
+                return operator(*args, **kwargs)
+
+        with torch_function_disabled():
+            return self._record_operator(applied, tensors, run, None, held_params(args))
+
+    def _record_operator(
+        self, applied: Lifted | Applied, inputs: Sequence[Any], run: Callable[[], Any], duration: int | None,
+        params: Sequence[torch.Tensor] = (),
+    ) -> Any:  # fmt: skip
+        recorder = self._recorder
+        self.operators.append(applied.kind)
+        info = FunctionInfo(applied.kind, f"higher_order::{applied.kind}", "call")
+        info.meta = {"transform_kind": applied.kind}
+        info.trusted = False
+        recorded = recorder.builder.records.calls
+        before = len(recorded)
+        with torch_function_disabled():
+            result = recorder.boundary(applied, info, inputs, {}, run)
+        if len(recorded) > before:
+            if duration is not None:
+                recorded[before].duration_ns = duration
+            known = [
+                recorder.sources.params[id(param)][1].index for param in params if id(param) in recorder.sources.params
+            ]
+            if known:
+                recorded[before].params = tuple(dict.fromkeys([*recorded[before].params, *known]))
         return result
 
     def _note_compound(self, outer: FrameType, extra: list[torch.Tensor], given: set[int]) -> None:

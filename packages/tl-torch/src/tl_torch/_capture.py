@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, cast, final
@@ -122,6 +123,8 @@ class Recorder(TorchFunctionMode):
         if role == "rebind":
             lazy = isinstance(args[0], UninitializedTensorMixin)  # it gets its memory; it held no value before
             return self._visible(func, args, kwargs) if lazy else self._call(func, info, args, kwargs)
+        if role == "higher_order":
+            return self.boundaries.higher_order_call(func, args, kwargs or {})
         return self._read_value(func, info, args, kwargs)
 
     def _unobserved(
@@ -156,6 +159,10 @@ class Recorder(TorchFunctionMode):
         if self._surroundings is not None:
             run = partial(self._surroundings.run, run)
         return run() if self._census is None else self._census.run_as(func, run)
+
+    def aside(self) -> AbstractContextManager[Any]:
+        """A context in which no dispatch is watched."""
+        return nullcontext() if self._census is None else self._census.aside()
 
     def boundary(
         self, func: Callable[..., Any], info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any],

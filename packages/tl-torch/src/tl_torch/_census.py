@@ -25,10 +25,12 @@ from tl_torch._torch_private import (
     schema_text,
     torch_function_disabled,
     torch_function_enabled,
+    without_dispatch_mode,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from types import FrameType
 
     from tl_core import TraceBuilder
@@ -106,6 +108,10 @@ class Census(TorchDispatchMode):
             span.before = len(records.calls)
             span.reads = len(records.reads)
             self._spans.append(span)
+
+    def aside(self) -> AbstractContextManager[Any]:
+        """A context in which nothing is watched: higher-order operators know only modes of torch's own."""
+        return without_dispatch_mode()
 
     def run_visibly(self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None) -> Any:
         """Run it in sight of the user's own modes and tensor subclasses."""

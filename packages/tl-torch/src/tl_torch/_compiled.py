@@ -4,21 +4,61 @@ from __future__ import annotations
 
 import functools
 import sys
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, final
 
 import torch
 from torch import nn
 
 from tl_core import TorchLensWarning, warn_caller
+from tl_torch._seams_table import compiler_held_off
 from tl_torch._torch_private import own_children
 
+if TYPE_CHECKING:
+    from collections.abc import Generator
 
-def eagerly() -> AbstractContextManager[object]:
-    """A context in which compiled functions run uncompiled; on torch before 2.6 only compiled modules do."""
-    set_stance = vars(torch.compiler).get("set_stance")
-    if "torch._dynamo" not in sys.modules or set_stance is None:
-        return nullcontext()
-    return set_stance("force_eager")
+
+@final
+class Eagerly:
+    """A context in which compiled functions of the running thread run as their source."""
+
+    __slots__ = ("_force", "_running")
+
+    def __init__(self) -> None:
+        self._force: AbstractContextManager[Any] | None = None
+        self._running = False
+
+    def __enter__(self) -> Eagerly:
+        self._running = True
+        if "torch._dynamo" in sys.modules:
+            self.begin()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._running = False
+        self._end()
+
+    def begin(self) -> None:
+        """Hold the compiler off, now that there is one."""
+        if self._force is None and self._running:
+            set_stance = vars(torch.compiler).get("set_stance")  # since torch 2.6
+            self._force = compiler_held_off() if set_stance is None else set_stance("force_eager")
+            assert self._force is not None
+            self._force.__enter__()
+
+    def _end(self) -> None:
+        force, self._force = self._force, None
+        if force is not None:
+            force.__exit__(None, None, None)
+
+    @contextmanager
+    def suspended(self) -> Generator[None, None, None]:
+        """Let the compiler work in between."""
+        self._end()
+        try:
+            yield
+        finally:
+            self.begin()
 
 
 @functools.cache

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tl_core import ReadKind
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import (
+    HigherOrderOperator,
     OpOverload,
     OpOverloadPacket,
     operator_name,
@@ -23,9 +24,9 @@ from tl_torch._torch_private import (
 
 TensorT: Any = torch.Tensor
 
-Role = Literal["metadata", "read", "expose", "composite", "rebind", "call"]
+Role = Literal["metadata", "read", "expose", "composite", "rebind", "higher_order", "call"]
 """metadata: nothing to record; read: a value becomes Python; expose: memory becomes reachable from outside;
-composite: a Python function of torch whose body is opened; rebind: `tensor.data = other`; call: everything else."""
+composite: a Python function of torch whose body is opened; rebind: `tensor.data = other`; higher_order: it is given functions; call: everything else."""
 
 WriteRule = Literal["none", "first", "declared", "moved"]
 """none: writes what it returns, if that existed before; first: writes its first argument; declared: writes what the
@@ -244,6 +245,8 @@ def describe(function: Callable[..., Any]) -> FunctionInfo:
         info.undeclared = writes
         info.trusted = function.__module__.endswith((".aten", ".prims"))
         return info
+    if isinstance(function, HigherOrderOperator):
+        return FunctionInfo(name, f"higher_order::{name}", "higher_order")
     if kernel == "__get__":
         info = FunctionInfo(name, name, "call")
         info.trusted = False

@@ -178,6 +178,13 @@ def warn_of_boundaries(boundaries: Boundaries, advisories: Advisories) -> None:
             "scripted_function_not_captured", len(boundaries.writers), names,
             f"TorchScript functions wrote into their arguments: {names}.",
         )  # fmt: skip
+    if boundaries.operators:
+        names = ", ".join(dict.fromkeys(boundaries.operators))
+        message = (
+            f"{len(boundaries.operators)} call(s) of higher-order operators ({names}) are one op each; what runs inside "
+            "the functions that they were given is not in the graph."
+        )
+        advisories.add("higher_order_boundary", len(boundaries.operators), names, message)
     if boundaries.transforms:
         names = ", ".join(dict.fromkeys(boundaries.transforms))
         message = (

@@ -118,12 +118,14 @@ class Perturbations:
         return _borrowed(value, others[number]) if number < len(others) else None
 
     def enlarged(self, value: torch.Tensor) -> torch.Tensor | None:
-        """The value twice as long in every dimension, its non-zero real elements scattered a little."""
+        """The value twice as long in every dimension, its elements scattered a little."""
         value = value.detach()
         if value.layout is not torch.strided or value.is_quantized:
             return None
         with torch.no_grad():
             tiled = value.repeat([2] * value.dim())
+            if not (tiled.is_floating_point() or tiled.is_complex() or tiled.dtype is torch.bool) and tiled.numel():
+                return tiled.mul_(torch.arange(tiled.numel(), device=tiled.device).reshape(tiled.shape).remainder_(2))
             if not tiled.is_floating_point() or tiled.dtype.itemsize == 1:
                 return tiled
             return tiled.mul_(self._uniform(tiled, 0.7, 1.3))

@@ -179,6 +179,8 @@ class TorchExaminer:
 
     def perturbed(self, value: object, attempt: int, call: CallRecord, others: Sequence[object]) -> object | None:
         """Another tensor of the same shape and dtype."""
+        if call.kernel == "higher_order::while_loop":  # it might never end
+            return None
         return self._perturbations.perturbed(cast("torch.Tensor", value), attempt, call.name, others)
 
     def reshaped(self, value: object, attempt: int) -> object | None:
@@ -200,6 +202,10 @@ class TorchExaminer:
         """Why the call need not answer to a change of `leaf`."""
         if isinstance(leaf, ParamRecord):
             return None
+        if call.kernel == "higher_order::cond":
+            return "index"  # it says which branch runs, or the other branch reads it
+        if call.kernel == "higher_order::flex_attention" and _is_whole(leaf):
+            return "block_mask"  # which blocks a kernel may leave out; the plain program computes all of them
         first = bool(call.args) and call.args[0] is leaf
         second = len(call.args) > 1 and call.args[1] is leaf
         if (first and call.name in SHAPE_ONLY_FIRST) or (
@@ -267,6 +273,11 @@ def _is_index(call: CallRecord, leaf: Leaf) -> bool:
     places = INDEX_AT.get(call.name, ())
     if not any(leaf is given for place in places for given in leaves_of_argument(call, *place)):
         return False
+    return _is_whole(leaf)
+
+
+def _is_whole(leaf: Leaf) -> bool:
+    """Whether an argument is of whole numbers or a mask."""
     record = leaf.base if isinstance(leaf, AliasRead) else leaf
     return str(record.dtype).rpartition(".")[2].startswith(("int", "uint", "bool"))
 

@@ -5,17 +5,24 @@
 | `nn.Module._call_impl` | Global module hooks fire inside the user's own hooks, so they see neither what the caller passed nor what it received, and they put every module on the slow path. | by identity when the last running capture ends: `tests/unit/test_seams.py` |
 | `ScriptFunction.__call__`, `ScriptMethod.__call__` | TorchScript runs without Python: a call arrives in no mode. | `tests/unit/test_honesty_scripts.py` |
 | `vmap_impl`, `grad_impl`, `grad_and_value_impl`, `_vjp_with_argnums`, `_jvp_with_argnums` of functorch | The functions inside a transform arrive with tensors of its level; its own call and its result do not. | `tests/unit/test_honesty_transforms.py` |
+| `torch.compile` | Torch compiles `torch.cond` and its like to run them, which a function mode would disturb; what the model compiles while it runs has to run as its source. | `tests/unit/test_compiled.py` |
+| `torch._dynamo.eval_frame.set_eval_frame`, before torch 2.6 only | Compiled functions have to run as their source; from 2.6 on `torch.compiler.set_stance` does that. | `tests/unit/test_compiled.py` |
 
 Each replacement asks for the running thread first: other threads run as ever.
 """
 
 from __future__ import annotations
 
+import functools
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
 
 from tl_torch._torch_private import (
     SCRIPT_CALLERS,
+    eval_frame_module,
     module_call_function,
     script_callers,
     set_module_call_function,
@@ -24,7 +31,7 @@ from tl_torch._torch_private import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from torch import nn
 
@@ -48,6 +55,10 @@ class BoundaryHandler(Protocol):
 
     def transform_call(self, kind: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run a transform of `torch.func`."""
+        ...
+
+    def compile_call(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Run `torch.compile`."""
         ...
 
 
@@ -90,6 +101,17 @@ def _transform(kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
     return transform
 
 
+def _compile(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def compile(*args: Any, **kwargs: Any) -> Any:
+        handler = _boundaries.get(threading.get_ident())
+        if handler is None:
+            return original(*args, **kwargs)
+        return handler.compile_call(original, args, kwargs)
+
+    return compile
+
+
 def running() -> ModuleCallHandler | None:
     """The handler of the running thread, where a capture is under way."""
     return _handlers.get(threading.get_ident())
@@ -125,7 +147,8 @@ def _replace_all() -> None:
         transforms = [
             (owner, name, original, _transform(kind, original)) for owner, name, original, kind in transform_functions()
         ]
-        _prepared[:] = [*callers, *transforms]
+        original = vars(torch)["compile"]
+        _prepared[:] = [*callers, *transforms, (torch, "compile", original, _compile(original))]
     for owner, name, _, replacement in _prepared:
         setattr(owner, name, replacement)
     _replaced[:] = _prepared
@@ -133,7 +156,7 @@ def _replace_all() -> None:
 
 def _is_prepared() -> bool:
     """Whether the last replacements stand for what is there now, and nothing was loaded since."""
-    if len(_prepared) != len(SCRIPT_CALLERS) + transforms_loaded():
+    if len(_prepared) != len(SCRIPT_CALLERS) + transforms_loaded() + 1:
         return False
     return all(vars(owner)[name] is original for owner, name, original, _ in _prepared)
 
@@ -143,3 +166,46 @@ def _restore_all() -> None:
         if vars(owner)[name] is replacement:
             setattr(owner, name, original)
     _replaced.clear()
+
+
+@contextmanager
+def suspended() -> Generator[None, None, None]:
+    """Put everything back for the running thread in between."""
+    key = threading.get_ident()
+    handler, boundaries = _handlers[key], _boundaries.get(key)
+    remove()
+    try:
+        yield
+    finally:
+        install(handler, boundaries)
+
+
+_held_off: list[int] = []
+"""Threads on which compiled functions run as their source, on torch before 2.6."""
+
+
+@contextmanager
+def compiler_held_off() -> Generator[None, None, None]:
+    """Have compiled functions of the running thread run as their source."""
+    module = eval_frame_module()
+    assert module is not None
+    key = threading.get_ident()
+    with _lock:
+        if not _held_off:
+            _eval_frame[:] = [module.set_eval_frame]
+            module.set_eval_frame = _set_eval_frame
+        _held_off.append(key)
+    try:
+        yield
+    finally:
+        with _lock:
+            _held_off.remove(key)
+            if not _held_off:
+                module.set_eval_frame = _eval_frame[0]
+
+
+_eval_frame: list[Callable[..., Any]] = []
+
+
+def _set_eval_frame(callback: Any) -> Any:
+    return _eval_frame[0](None if threading.get_ident() in _held_off else callback)

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
+from torch._ops import HigherOrderOperator as HigherOrderOperator
 from torch._ops import OpOverload as OpOverload
 from torch._ops import OpOverloadPacket as OpOverloadPacket
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _C: Any = torch._C
 _untyped: Any = torch.UntypedStorage
+_dispatch: Any = cast("Any", torch.utils)._python_dispatch
 
 lazy_clone: Any = cast("Any", torch)._lazy_clone
 """Copy-on-write clone: shares memory until either side is written."""
@@ -156,6 +158,25 @@ def own_children(module: torch.nn.Module) -> dict[str, torch.nn.Module | None]:
 
 UninitializedTensorMixin: Any = cast("Any", torch.nn.parameter).UninitializedTensorMixin
 """Base of lazy parameters that have no shape yet."""
+
+
+without_function_mode: Any = cast("Any", torch.overrides)._pop_mode_temporarily
+"""Context in which the innermost function mode does not listen."""
+
+
+def without_dispatch_mode() -> Any:
+    """Context in which the innermost dispatch mode does not listen."""
+    return _dispatch._pop_mode_temporarily()
+
+
+def compiler_backend(backend: Any) -> Any:
+    """The backend of the compiler that goes by a name."""
+    return cast("Any", sys.modules["torch._dynamo"]).lookup_backend(backend)
+
+
+def eval_frame_module() -> Any | None:
+    """The module through whose `set_eval_frame` compiled functions hand themselves to the compiler, where loaded."""
+    return sys.modules.get("torch._dynamo.eval_frame")
 
 
 def function_mode_depth() -> int:

@@ -24,7 +24,6 @@ from tl_core import (
     save_policy,
 )
 from tl_torch._capture import Recorder
-from tl_torch._compiled import eagerly
 from tl_torch._diagnostics import Diagnostics
 from tl_torch._distributed_preflight import check_distributed, check_distributed_kinds, may_be_distributed
 from tl_torch._honesty import warn_of_kinds
@@ -225,7 +224,7 @@ class _Run:
             with torch_function_disabled():
                 for address, tensor in self._inputs:
                     recorder.input(address, tensor)
-            with _without_gradients(self._options), eagerly(), self._diagnostics.watching():
+            with _without_gradients(self._options), recorder.boundaries.eagerly, self._diagnostics.watching():
                 result = _run(recorder, self._target, self._args, self._kwargs)
             with torch_function_disabled(), _without_gradients(self._options):
                 paths = iter([path.removeprefix(".") for path, _ in tensors_in(result)])

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from tl_core import UnreplayableError, ValidationFailure, note_failure, records_of
-from tl_torch._compiled import eagerly
 from tl_torch._rerun import Rerun
 from tl_torch._structure import tensors_in
-from tl_torch._validation_forward import unfused_attention
+from tl_torch._validation_forward import Unwatched, as_source
 from tl_torch._values import difference
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def backward_status(
     state, generators = before
     parameters = {name: p for name, p in target.model.named_parameters() if p.requires_grad}
     with torch.enable_grad():
-        with unfused_attention(), eagerly():
+        with as_source(Unwatched()):
             outputs = [tensor for _, tensor in tensors_in(target.run(given.args, given.kwargs))]
         leaves = {name: tensor for name, tensor in given.tensors() if tensor.requires_grad}
         plain = _gradients(outputs, {**parameters, **leaves})

@@ -9,8 +9,10 @@ import torch
 from torch import nn
 
 from tl_core import ModuleTruth
-from tl_torch._compiled import eagerly, source_of
-from tl_torch._seams_table import install, remove
+from tl_torch._compiled import Eagerly, source_of
+from tl_torch._frames import caller
+from tl_torch._higher_order import is_own_compilation
+from tl_torch._seams_table import ModuleCallHandler, install, remove, suspended
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import current_functorch_level, lazy_clone, storage_key
 
@@ -58,6 +60,59 @@ class BoundaryWatcher:
             return tensor.clone()
 
 
+@final
+class Passing:
+    """Lets everything through that a recorder would record; compiled functions run as their source."""
+
+    def __init__(self) -> None:
+        self.eagerly = Eagerly()
+
+    def scripted_call(self, original: Callable[..., Any], function: Any, args: Any, kwargs: Any) -> Any:
+        """Run a TorchScript function."""
+        return original(function, *args, **kwargs)
+
+    def transform_call(self, kind: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Run a transform."""
+        return original(*args, **kwargs)
+
+    def compile_call(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Run `torch.compile`, and what torch itself compiles in order to run it."""
+        frame = caller(2)  # beyond what stands in for `torch.compile`
+        compiled = original(*args, **kwargs)
+        self.eagerly.begin()
+        if not is_own_compilation(frame):
+            return compiled
+
+        def run(*given: Any, **named: Any) -> Any:
+            with self.eagerly.suspended(), suspended():
+                return compiled(*given, **named)
+
+        return run
+
+
+@final
+class Unwatched:
+    """Runs module calls as they are."""
+
+    def module_call(
+        self, original: Callable[..., Any], module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Run a module call."""
+        return original(module, *args, **kwargs)
+
+
+@contextmanager
+def as_source(watcher: ModuleCallHandler) -> Generator[None, None, None]:
+    """Where a model runs as a trace records it: compiled functions as their source, attention as its parts."""
+    passing = Passing()
+    install(watcher, passing)
+    try:
+        with unfused_attention(), passing.eagerly:
+            yield
+    finally:
+        remove()
+
+
 def plain_forward(
     target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[list[torch.Tensor], list[ModuleTruth]]:
@@ -67,12 +122,8 @@ def plain_forward(
         The tensors that it returned, and those that its modules returned.
     """
     watcher = BoundaryWatcher(target.model, [tensor for _, tensor in tensors_in([args, kwargs])])
-    install(watcher)
-    try:
-        with unfused_attention(), eagerly():
-            result = target.run(args, kwargs)
-    finally:
-        remove()
+    with as_source(watcher):
+        result = target.run(args, kwargs)
     return [watcher.snapshot(tensor) for _, tensor in tensors_in(result)], watcher.modules
 
 
