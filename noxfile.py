@@ -24,6 +24,7 @@ nox.options.sessions = [
     "stories",
     "docs",
     "slim",
+    "undotted",
     "wheels",
     "cadence",
     "floor",
@@ -205,6 +206,16 @@ def slim(session: nox.Session) -> None:
         build(session, ROOT, dist, package)
     install_wheels(session, [dist], "tl-torch", tree_versions(ROOT))
     session.run("python", "-P", "tests/smoke/slim.py")
+
+
+@nox.session(python=MAIN_PYTHON)
+def undotted(session: nox.Session) -> None:
+    """Drawing where there is no Graphviz: nothing on the path but this environment, and no `graphviz` package in it."""
+    sync(session, "--package=tl-viz", "--group=test")
+    alone = {"PATH": str(Path(session.bin).resolve())}
+    check = "import importlib.util, shutil; assert not shutil.which('dot') and not importlib.util.find_spec('graphviz')"
+    session.run("python", "-c", check, env=alone)
+    session.run("pytest", "packages/tl-viz/tests", *session.posargs, env=alone)
 
 
 @nox.session(python=MAIN_PYTHON, reuse_venv=False)

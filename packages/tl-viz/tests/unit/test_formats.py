@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 import sys
 import xml.etree.ElementTree as ET
 
 import pytest
+from browser import needs
 from nets import recurrent, transformer
 
 from tl_core import ConfigurationError, MissingDependencyError
 from tl_viz._measure import text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
-needs = {
-    name: pytest.mark.skipif(shutil.which(name) is None, reason=f"{name} is not installed")
-    for name in ("dot", "pdftoppm", "chromium")
-}
-CHROMIUM = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--virtual-time-budget=2000",
-    "--dump-dom",
-]
 
 
 @pytest.fixture(scope="module")
@@ -84,13 +67,6 @@ def test_dot_text_needs_no_graphviz(drawing):
 
 
 @needs["dot"]
-def test_graphviz_reads_the_dot_text(drawing):
-    done = subprocess.run(["dot", "-Tplain"], input=drawing.dot, capture_output=True, text=True, check=True)
-    nodes = [line for line in done.stdout.splitlines() if line.startswith("node ")]
-    assert len(nodes) == drawing.collapse_plan.items
-
-
-@needs["dot"]
 def test_dot_can_lay_out(drawing):
     by_dot = transformer(12).draw(layout="dot")
     assert by_dot.geometry.rects.keys() == drawing.geometry.rects.keys()
@@ -126,20 +102,6 @@ def test_pages_larger_than_viewers_take_have_larger_units():
     assert b"/MediaBox [0 0 33.333 10000]" in data
 
 
-@needs["pdftoppm"]
-def test_pdf_opens_and_says_what_the_picture_says(drawing, tmp_path):
-    path = drawing.save(tmp_path / "net.pdf")
-    text = subprocess.run(["pdftotext", path, "-"], capture_output=True, text=True, check=True).stdout
-    assert "GPT" not in text
-    for word in ("Decoder", "GELU", "×12 own weights", "no effect on the output"):
-        assert word in text
-    image = tmp_path / "net"
-    subprocess.run(["pdftoppm", "-r", "72", "-singlefile", path, image], check=True)
-    header = (tmp_path / "net.ppm").read_bytes()[:20].split()
-    assert abs(int(header[1]) - drawing.width) <= 1
-    assert abs(int(header[2]) - drawing.height) <= 1
-
-
 def test_png_has_the_size_of_the_picture(drawing, tmp_path):
     pytest.importorskip("resvg_py")
     data = drawing.save(tmp_path / "net.png").read_bytes()
@@ -159,44 +121,3 @@ def test_other_suffixes_are_refused(drawing, tmp_path):
     with pytest.raises(ConfigurationError, match=r"\.jpg is not a format") as caught:
         drawing.save(tmp_path / "net.jpg")
     assert caught.value.code == "picture_format_invalid"
-
-
-@needs["chromium"]
-def test_texts_are_as_wide_as_a_browser_draws_them(drawing, tmp_path):
-    """With Helvetica, Arial or Liberation Sans; other fonts are fitted by the width that each text claims."""
-    fonts = subprocess.run(["fc-list"], capture_output=True, text=True, check=False).stdout
-    if not any(name in fonts for name in ("Helvetica", "Arial", "LiberationSans")):
-        pytest.skip("no font with the widths of Helvetica is installed")
-    free = re.sub(r' textLength="[\d.]+" lengthAdjust="\w+"', "", drawing.svg)
-    widths, claimed = (
-        _browser_widths(free, tmp_path),
-        [(text.text, float(text.get("textLength"))) for text in ET.fromstring(drawing.svg).iter(f"{SVG}text")],
-    )
-    assert len(widths) == len(claimed) > 40
-    for real, (text, width) in zip(widths, claimed, strict=True):
-        if text.isascii():
-            assert real == pytest.approx(width, abs=1.0), text
-
-
-@needs["chromium"]
-def test_no_label_overflows_in_a_browser(drawing, tmp_path):
-    root = ET.fromstring(drawing.svg)
-    widths = iter(_browser_widths(drawing.svg, tmp_path))
-    for group in root.iter(f"{SVG}g"):
-        bars = list(group.findall(f"{SVG}rect"))
-        for text in group.findall(f"{SVG}text"):
-            right = float(text.get("x")) + next(widths)
-            if bars:
-                bar = bars[-1]
-                assert right <= float(bar.get("x")) + float(bar.get("width")) + 0.5, text.text
-
-
-def _browser_widths(svg, folder):
-    page = folder / "page.html"
-    script = "document.title = [...document.querySelectorAll('svg text')].map(t => t.getComputedTextLength()).join(' ')"
-    page.write_text(f"<html><body>{svg}<script>{script}</script></body></html>", encoding="utf-8")
-    done = subprocess.run(
-        ["chromium", *CHROMIUM, f"--user-data-dir={folder / 'profile'}", page.as_uri()],
-        capture_output=True, text=True, check=True, timeout=120,
-    )  # fmt: skip
-    return [float(width) for width in re.search(r"<title>([\d. ]+)</title>", done.stdout)[1].split()]
