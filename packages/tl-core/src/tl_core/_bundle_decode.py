@@ -125,7 +125,7 @@ def _add_params(tables: Tables, records: Records, payload: Callable[[int], objec
             bool(columns.requires_grad[row]),
             None,
         )
-        param.aliases.extend(columns.aliases[row])
+        param.aliases = columns.aliases[row]
         param.value = payload(columns.value[row])
         records.params.append(param)
 
@@ -138,7 +138,7 @@ def _add_buffers(tables: Tables, records: Records) -> None:
     for row in range(count):
         dtype, device = strings[columns.dtype[row]], strings[columns.device[row]]
         buffer = BufferRecord(row, columns.address[row], shapes[columns.shape[row]], dtype, device, None)
-        buffer.aliases.extend(columns.aliases[row])
+        buffer.aliases = columns.aliases[row]
         records.buffers.append(buffer)
 
 
@@ -152,10 +152,10 @@ def _add_modules(tables: Tables, records: Records) -> None:
     for row in range(count):
         class_name = strings[columns.class_name[row]]
         module = ModuleRecord(row, columns.address[row], class_name, bool(columns.training[row]))
-        module.aliases.extend(columns.aliases[row])
-        module.params.extend(columns.params[row])
-        module.buffers.extend(columns.buffers[row])
-        module.children.extend(columns.children[row])
+        module.aliases = columns.aliases[row]
+        module.params = columns.params[row]
+        module.buffers = columns.buffers[row]
+        module.children = columns.children[row]
         records.modules.append(module)
 
 

@@ -214,9 +214,9 @@ class TableEncoder:
             aliases=_names(modules),
             class_name=[self._string(module.class_name) for module in modules],
             training=[int(module.training) for module in modules],
-            params=[tuple(module.params) for module in modules],
-            buffers=[tuple(module.buffers) for module in modules],
-            children=[tuple(module.children) for module in modules],
+            params=[module.params for module in modules],
+            buffers=[module.buffers for module in modules],
+            children=[module.children for module in modules],
         )
 
     def _params(self, params: list[ParamRecord]) -> ParamColumns:

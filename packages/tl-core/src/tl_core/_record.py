@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Literal, final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from tl_core._aten import AtenOp
@@ -43,7 +43,7 @@ class ParamRecord(Struct, gc=False, eq=False):
     requires_grad: bool
     reference: Callable[[], object] | None
     """Weak reference to the live parameter; None on a loaded trace."""
-    aliases: list[str] = field(default_factory=list)
+    aliases: tuple[str, ...] = ()
     """Further addresses of the same tensor (tied weights)."""
     value: object = None
     """Snapshot as the run first read it, where arguments were to be kept."""
@@ -59,7 +59,7 @@ class BufferRecord(Struct, gc=False, eq=False):
     dtype: str
     device: str
     reference: Callable[[], object] | None
-    aliases: list[str] = field(default_factory=list)
+    aliases: tuple[str, ...] = ()
 
 
 @final
@@ -71,11 +71,11 @@ class ModuleRecord(Struct, gc=False, eq=False):
     """Dotted path from the root; the root is the empty string."""
     class_name: str
     training: bool
-    aliases: list[str] = field(default_factory=list)
-    params: list[int] = field(default_factory=list)
+    aliases: tuple[str, ...] = ()
+    params: tuple[int, ...] = ()
     """Indices of the parameters that the module owns directly."""
-    buffers: list[int] = field(default_factory=list)
-    children: list[int] = field(default_factory=list)
+    buffers: tuple[int, ...] = ()
+    children: tuple[int, ...] = ()
     """Indices of the modules registered directly on this one."""
 
 

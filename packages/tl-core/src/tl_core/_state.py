@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Never, final
-from weakref import WeakValueDictionary
+from weakref import ref
 
 from tl_core._buffer import Buffer
 from tl_core._cost import TraceCost
@@ -67,12 +67,12 @@ class State:
         self._outputs: dict[int, list[int]] | None = None
         self._calls: dict[int, list[int]] | None = None
         self._module_names: dict[str, int] | None = None
-        self._ops: WeakValueDictionary[int, Op] = WeakValueDictionary()
-        self._layers: WeakValueDictionary[int, Layer] = WeakValueDictionary()
-        self._modules: WeakValueDictionary[int, Module] = WeakValueDictionary()
-        self._module_calls: WeakValueDictionary[int, ModuleCall] = WeakValueDictionary()
-        self._params: WeakValueDictionary[int, Param] = WeakValueDictionary()
-        self._buffers: WeakValueDictionary[int, Buffer] = WeakValueDictionary()
+        self._ops: dict[int, ref[Op]] = {}
+        self._layers: dict[int, ref[Layer]] = {}
+        self._modules: dict[int, ref[Module]] = {}
+        self._module_calls: dict[int, ref[ModuleCall]] = {}
+        self._params: dict[int, ref[Param]] = {}
+        self._buffers: dict[int, ref[Buffer]] = {}
 
     def __getattr__(self, name: str) -> Never:
         """Only asked for what `close` took away."""
@@ -186,46 +186,59 @@ class State:
         calls = self.calls_of(module)
         return calls[int(number) - 1] if int(number) <= len(calls) else None
 
-    # views: one object for each thing as long as somebody holds it
+    # Views: one object for each thing as long as somebody holds it. A dead reference stays until its thing is looked at
+    # again; a dictionary that clears them costs a microsecond a view.
 
     def op(self, index: int) -> Op:
         """View of an op."""
-        view = self._ops.get(index)
+        known = self._ops.get(index)
+        view = None if known is None else known()
         if view is None:
-            view = self._ops[index] = Op(self, self.records.ops[index])
+            view = Op(self, self.records.ops[index])
+            self._ops[index] = ref(view)
         return view
 
     def layer(self, index: int) -> Layer:
         """View of a layer."""
-        view = self._layers.get(index)
+        known = self._layers.get(index)
+        view = None if known is None else known()
         if view is None:
-            view = self._layers[index] = Layer(self, index)
+            view = Layer(self, index)
+            self._layers[index] = ref(view)
         return view
 
     def module(self, index: int) -> Module:
         """View of a module."""
-        view = self._modules.get(index)
+        known = self._modules.get(index)
+        view = None if known is None else known()
         if view is None:
-            view = self._modules[index] = Module(self, self.records.modules[index])
+            view = Module(self, self.records.modules[index])
+            self._modules[index] = ref(view)
         return view
 
     def module_call(self, index: int) -> ModuleCall:
         """View of a module call."""
-        view = self._module_calls.get(index)
+        known = self._module_calls.get(index)
+        view = None if known is None else known()
         if view is None:
-            view = self._module_calls[index] = ModuleCall(self, self.records.module_calls[index])
+            view = ModuleCall(self, self.records.module_calls[index])
+            self._module_calls[index] = ref(view)
         return view
 
     def param(self, index: int) -> Param:
         """View of a parameter."""
-        view = self._params.get(index)
+        known = self._params.get(index)
+        view = None if known is None else known()
         if view is None:
-            view = self._params[index] = Param(self, self.records.params[index])
+            view = Param(self, self.records.params[index])
+            self._params[index] = ref(view)
         return view
 
     def buffer(self, index: int) -> Buffer:
         """View of a buffer."""
-        view = self._buffers.get(index)
+        known = self._buffers.get(index)
+        view = None if known is None else known()
         if view is None:
-            view = self._buffers[index] = Buffer(self, self.records.buffers[index])
+            view = Buffer(self, self.records.buffers[index])
+            self._buffers[index] = ref(view)
         return view

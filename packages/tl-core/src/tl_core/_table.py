@@ -172,17 +172,9 @@ def _per_op(read: Callable[[OpRecord], object]) -> Callable[[_Table], ColumnValu
     return lambda table: [read(op) for op in table.ops]
 
 
-def _func_name(op: OpRecord) -> object:
-    return op.kind if op.call is None else op.call.name
-
-
 def _type(table: _Table) -> ColumnValues:
     types = [table.state.labels.type(layer) for layer in range(table.state.grouping.count)]
     return [types[layer] for layer in table.state.grouping.layer_of]
-
-
-def _module_class(op: OpRecord) -> object:
-    return "" if op.module is None else op.module.module.class_name
 
 
 def _modules(table: _Table) -> ColumnValues:
@@ -256,6 +248,18 @@ def _function(op: OpRecord) -> object:
     return frame[0].co_name if len(frame) == 2 else frame[2]
 
 
+def _devices(table: _Table) -> ColumnValues:
+    names: dict[object, str] = {}
+    found: ColumnValues = []
+    for op in table.ops:
+        device = op.device
+        name = names.get(device)
+        if name is None:
+            name = names[device] = str(device)
+        found.append(name)
+    return found
+
+
 def _hops(name: str) -> Callable[[_Table], ColumnValues]:
     def column(table: _Table) -> ColumnValues:
         distances = table.state.distances
@@ -275,38 +279,38 @@ def _hops(name: str) -> Callable[[_Table], ColumnValues]:
 COLUMNS: Mapping[str, Callable[[_Table], ColumnValues]] = {
     "label": lambda table: list(table.labels),
     "layer_label": lambda table: [table.layer_labels[layer] for layer in table.state.grouping.layer_of],
-    "func_name": _per_op(_func_name),
+    "func_name": lambda table: [op.kind if op.call is None else op.call.name for op in table.ops],
     "type": _type,
-    "kind": _per_op(lambda op: op.kind),
-    "module": _per_op(lambda op: "" if op.module is None else op.module.module.address),
-    "module_class": _per_op(_module_class),
+    "kind": lambda table: [op.kind for op in table.ops],
+    "module": lambda table: ["" if op.module is None else op.module.module.address for op in table.ops],
+    "module_class": lambda table: ["" if op.module is None else op.module.module.class_name for op in table.ops],
     "pass_number": lambda table: list(table.state.grouping.pass_of),
     "num_passes": _num_passes,
-    "shape": _per_op(lambda op: op.shape),
-    "dtype": _per_op(lambda op: plain_dtype(op.dtype)),
-    "device": _per_op(lambda op: str(op.device)),
-    "size_bytes": _per_op(lambda op: tensor_bytes(op.shape, op.dtype)),
+    "shape": lambda table: [op.shape for op in table.ops],
+    "dtype": lambda table: [plain_dtype(op.dtype) for op in table.ops],
+    "device": _devices,
+    "size_bytes": lambda table: [tensor_bytes(op.shape, op.dtype) for op in table.ops],
     "parents": _parents,
     "children": _children,
     "params": _param_names,
     "flops": lambda table: list(table.costs[0]),
     "macs": lambda table: list(table.costs[1]),
     "duration_ns": _duration,
-    "is_inplace": _per_op(lambda op: op.call is not None and op.call.inplace),
-    "requires_grad": _per_op(lambda op: op.requires_grad),
-    "saved": _per_op(lambda op: op.payload is not None),
+    "is_inplace": lambda table: [op.call is not None and op.call.inplace for op in table.ops],
+    "requires_grad": lambda table: [op.requires_grad for op in table.ops],
+    "saved": lambda table: [op.payload is not None for op in table.ops],
     "min_from_input": _hops("min_from_input"),
     "source_file": _per_op(_file),
     "source_line": _per_op(_line),
     # further ones
-    "index": _per_op(lambda op: op.index),
+    "index": lambda table: [op.index for op in table.ops],
     "label_short": lambda table: [table.state.labels.short_op(op.index) for op in table.ops],
     "modules": _modules,
-    "address": _per_op(lambda op: op.address),
-    "kernel": _per_op(lambda op: None if op.call is None else op.call.kernel),
-    "func_call_id": _per_op(lambda op: 0 if op.call is None else op.call.index + 1),
-    "output_index": _per_op(lambda op: op.position),
-    "grad_fn": _per_op(lambda op: op.grad_fn),
+    "address": lambda table: [op.address for op in table.ops],
+    "kernel": lambda table: [None if op.call is None else op.call.kernel for op in table.ops],
+    "func_call_id": lambda table: [0 if op.call is None else op.call.index + 1 for op in table.ops],
+    "output_index": lambda table: [op.position for op in table.ops],
+    "grad_fn": lambda table: [op.grad_fn for op in table.ops],
     "max_from_input": _hops("max_from_input"),
     "min_to_output": _hops("min_to_output"),
     "max_to_output": _hops("max_to_output"),

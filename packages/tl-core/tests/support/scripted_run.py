@@ -28,13 +28,13 @@ class Run:
             return self._modules[address]
         parent = self.register(address.rpartition(".")[0])
         record = self.builder.module_record(address, class_name, False)
-        parent.children.append(record.index)
+        parent.children += (record.index,)
         self._modules[address] = record
         if param:
-            record.params.append(self.param(f"{address}.weight"))
+            record.params += (self.param(f"{address}.weight"),)
         if buffer:
             made = self.builder.buffer(f"{address}.mean", (2,), "float32", "cpu", None)
-            record.buffers.append(made.index)
+            record.buffers += (made.index,)
         return record
 
     def param(self, address, shape=(4, 4)):

@@ -12,9 +12,14 @@ from tl_core import AliasRead, Frames, OpKind, OpRecord, ParamRecord, SavePolicy
 from tl_torch._constants import find_constant
 from tl_torch._frames import caller
 from tl_torch._ledger import Entry, Ledger, Memory
-from tl_torch._sources import Sources, shape_of
+from tl_torch._sources import Held, Sources, shape_of
 from tl_torch._structure import PLAIN_TYPES, replaced
-from tl_torch._torch_private import is_dead_transform_wrapper, torch_function_disabled, version_of
+from tl_torch._torch_private import (
+    UninitializedTensorMixin,
+    is_dead_transform_wrapper,
+    torch_function_disabled,
+    version_of,
+)
 from tl_torch._writes import Region, last_writers
 
 if TYPE_CHECKING:
@@ -45,7 +50,7 @@ class ArgumentReader:
     """Resolves the arguments of the calls of one run."""
 
     __slots__ = (
-        "_builder", "_calls", "_frames", "_keeper", "_ledger", "_policy", "_sources", "aliases",
+        "_builder", "_calls", "_frames", "_keeper", "_known", "_ledger", "_policy", "_sources", "aliases",
         "params", "parents",
     )  # fmt: skip
 
@@ -55,6 +60,7 @@ class ArgumentReader:
     ) -> None:  # fmt: skip
         self._builder = builder
         self._ledger = ledger
+        self._known = ledger.known
         self._sources = sources
         self._policy = policy
         self._keeper = keeper
@@ -74,7 +80,29 @@ class ArgumentReader:
     ) -> tuple[tuple[object, ...], dict[str, object] | None]:
         """Arguments with each tensor replaced by what made it."""
         self.begin()
-        positional = [a if type(a) in PLAIN_TYPES else self.argument(a) for a in args]
+        known = self._known
+        positional: list[object] = []
+        for value in args:
+            kind = type(value)  # pyright: ignore[reportUnknownVariableType] - a cast is a call, and this is the hot path
+            if kind in PLAIN_TYPES:
+                positional.append(value)
+                continue
+            if kind is _TENSOR or kind is _PARAMETER:  # what nearly all tensors go through: met before, never written
+                entry = known.get(id(value))
+                if (
+                    entry is not None and entry.memory.writes is None and entry.reference() is value
+                    and version_of(value) == entry.version
+                ):  # fmt: skip
+                    record = entry.record
+                    if type(record) is ParamRecord:
+                        self.params.append(record.index)
+                        positional.append(record)
+                        continue
+                    if kind is _TENSOR:
+                        self.parents.append(record.index)
+                        positional.append(record)
+                        continue
+            positional.append(self.argument(value))
         if info.overwrites:  # what the first argument held before has no part in the result
             self.begin()
             positional[1:] = [self.argument(a) for a in args[1:]]
@@ -120,7 +148,7 @@ class ArgumentReader:
         if type(read) is OpRecord:  # a parameter that the run itself has written
             param = self._sources.params.get(id(tensor))
             if param is not None:
-                self.params.append(param[1].index)
+                self.params.append(param.record.index)
         return read
 
     def _read_written(self, tensor: torch.Tensor, entry: Entry) -> object:
@@ -187,18 +215,25 @@ class ArgumentReader:
 
     # ---------------------------------------------------------------- tensors that no recorded call made
 
+    def adopt_params(self) -> None:
+        """Make every parameter known before the run, where one after the other costs a fraction of meeting each."""
+        ledger, known = self._ledger, self._known
+        for key, param in self._sources.params.items():
+            tensor = param.tensor
+            if key not in known and not isinstance(tensor, UninitializedTensorMixin):
+                ledger.add(tensor, param.record, ledger.add_memory(tensor, param.record, shared=True))
+
     def adopt(self, tensor: torch.Tensor) -> Entry:
         """Find out where a tensor came from that no recorded call made."""
         sources, ledger = self._sources, self._ledger
         param = sources.params.get(id(tensor))
-        if param is not None and param[0] is tensor:
-            param[1].shape = shape_of(tensor)
-            return ledger.add(tensor, param[1], ledger.add_memory(tensor, param[1], shared=True))
+        if param is not None and param.tensor is tensor:
+            param.record.shape = shape_of(tensor)
+            return ledger.add(tensor, param.record, ledger.add_memory(tensor, param.record, shared=True))
         held = sources.find_held(tensor)
         memory = ledger.memory_of(tensor)
         if held is not None:
-            self.source(held.kind, held.address, tensor, memory)
-            return ledger.known[id(tensor)]
+            return self._adopt_held(tensor, held, memory)
         if memory is not None and memory.owner is not None:  # another object for memory that the run knows
             return ledger.add(tensor, memory.owner, memory)
         if is_dead_transform_wrapper(tensor):
@@ -211,6 +246,18 @@ class ArgumentReader:
         if address is None:
             self._note_unseen(tensor, record)
         return ledger.known[id(tensor)]
+
+    def _adopt_held(self, tensor: torch.Tensor, held: Held, memory: Memory | None) -> Entry:
+        """What `source` does, in one piece: every normalisation layer reads two buffers."""
+        record = self._builder.source(
+            held.kind, held.address, shape_of(tensor), tensor.dtype, tensor.device, tensor.requires_grad
+        )
+        if memory is None:
+            memory = self._ledger.add_memory(tensor, record, shared=True)
+        entry = self._known[id(tensor)] = Entry(held.reference, record, version_of(tensor), memory)
+        if self._policy.mode != "none" and self._policy.wants(record):
+            record.payload = self._keeper.keep(tensor, memory)
+        return entry
 
     def _note_unseen(self, tensor: torch.Tensor, record: OpRecord) -> None:
         cuts = self._sources.truncated

@@ -12,14 +12,14 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from tl_core import CallRecord, ModuleCallRecord, OpRecord, SavePolicy, TraceBuilder
 from tl_torch._arguments import AliasedArgument, ArgumentReader
 from tl_torch._boundaries import Boundaries
 from tl_torch._composite import Opener
-from tl_torch._frames import FrameWalker, asked_by_torch, caller
+from tl_torch._frames import FrameWalker, asked_by_torch, caller, frame_at
 from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, info_of
+from tl_torch._handover import Handover
 from tl_torch._ledger import NO_STORAGE, Entry, Ledger, Memory
-from tl_torch._module_calls import ModuleCalls, Unchanged, method_codes
+from tl_torch._module_calls import RUN, ModuleCalls, method_codes
 from tl_torch._sources import Sources
 from tl_torch._structure import PLAIN_TYPES, tensors_in
 from tl_torch._torch_private import (
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import CodeType
 
+    from tl_core import CallRecord, OpRecord, SavePolicy, TraceBuilder
     from tl_torch._census import Census
     from tl_torch._snapshot import Keeper
     from tl_torch._surroundings import Surroundings
@@ -68,10 +69,11 @@ class Recorder(TorchFunctionMode):
         self.sources = Sources(builder, model)
         methods, forwards = method_codes(self.sources.classes)
         self.calls = ModuleCalls(self, forwards)
-        self.frames = FrameWalker(entry, ModuleCalls.module_call.__code__, methods)
+        self.frames = FrameWalker(entry, RUN, methods)
         self.reader = ArgumentReader(
             builder, self.ledger, self.sources, policy, keeper, self.frames, self.calls
         )  # fmt: skip
+        self.handover = Handover(self.ledger, self.reader, policy, keeper)
         self.writes = WriteLog(self.ledger, self.sources)
         self._policy = policy
         self._save_all = policy.mode == "all"
@@ -110,6 +112,8 @@ class Recorder(TorchFunctionMode):
             return func(*args, **kwargs) if kwargs else func(*args)
         if self._observed or (types and not _PLAIN.issuperset(types)):
             return self._unobserved(func, info, args, kwargs)
+        if role == "call":
+            return self._call(func, info, args, kwargs)
         return self._record(func, info, args, kwargs)
 
     def _record(
@@ -202,7 +206,7 @@ class Recorder(TorchFunctionMode):
         self._visible = _visibly
         self._census = None
         self._surroundings = None
-        del self.reader
+        del self.reader, self.handover
 
     # ---------------------------------------------------------------- calls
 
@@ -228,16 +232,20 @@ class Recorder(TorchFunctionMode):
 
         if type(result) is _TENSOR:
             outputs: Sequence[torch.Tensor] = (result,)
+            pure = info.write_rule == "none" and id(result) not in self._known and not (kwargs and "out" in kwargs)
         else:
             outputs = _outputs(result, info, args, kwargs, versions)
             if not outputs:
                 return result
-        written = log.written(info, args, kwargs, versions, outputs[0])
+            pure = False
+        written = () if pure else log.written(info, args, kwargs, versions, outputs[0])
         calls = self.calls
         frames = self.frames
-        site = frames.walk(caller(2), calls.running, len(calls.running))
-        if frames.method_frames or calls.direct:
-            calls.attribute(frames.method_frames)
+        site = frames.walk(frame_at(2), calls.running, len(calls.running))
+        methods = frames.method_frames
+        if calls.direct or (methods and (len(methods) > 1 or id(methods[0].f_code) not in calls.own)):
+            calls.attribute(methods)
+        methods.clear()  # a frame keeps what its function holds
         call = self.builder.call(
             info.name, info.kernel, func, template, named, tuple(dict.fromkeys(params)) if params else (), site,
             duration, bool(written) and info.write_rule in _IN_PLACE,
@@ -245,64 +253,41 @@ class Recorder(TorchFunctionMode):
         if info.meta is not None:
             call.meta = info.noted(args)
         own = tuple(parents) if len(parents) < 2 or aliases else tuple(dict.fromkeys(parents))
-        first = self._record_outputs(call, outputs, own, aliases, info)
+        records = [self._record_output(call, at, one, own, aliases, info) for at, one in enumerate(outputs)]
         if written:
-            log.note(call, info, args, written, first)
+            log.note(call, info, args, written, records[0])
         return result
 
-    def _record_outputs(
-        self, call: CallRecord, outputs: Sequence[torch.Tensor], own: tuple[int, ...], aliases: list[AliasedArgument],
-        info: FunctionInfo,
+    def _record_output(
+        self, call: CallRecord, position: int, output: torch.Tensor, own: tuple[int, ...],
+        aliases: list[AliasedArgument], info: FunctionInfo,
     ) -> OpRecord:  # fmt: skip
-        made_before = len(self.builder.ops)
-        for position, output in enumerate(outputs):
-            memory = self._memory(output)
-            made = tuple(self.reader.parents_of(output, memory, info, own, aliases)) if aliases else own
-            shape = () if output.is_nested else tuple(output.shape)
-            record = self.builder.output(
-                call, position, made, shape, output.dtype, output.device, output.requires_grad, None, None
-            )
-            if memory is None:
-                memory = self._new_memory(output, record, info)
-            if self._save_all or (self._save_some and self._policy.wants(record)):
-                record.payload = self._keeper.keep(output, memory)
-                # Torch keeps a wrapper for each node that was looked at, and frees a chain of 30,000 such nodes by
-                # recursion until the stack overflows. An attached payload holds each of them a second time.
-                if record.requires_grad and self._keeper.attached:
-                    record.grad_fn = node_name(output)
-            entry = Entry(weakref.ref(output), record, version_of(output), memory)
-            before = self._known.get(id(output))
-            if before is not None and not call.inplace and before.reference() is output:
-                self.calls.unchanged.append((id(output), entry, before))
-            self._known[id(output)] = entry
-        return self.builder.ops[made_before]
-
-    def leave_unchanged(self, unchanged: list[Unchanged], result: Any) -> list[Unchanged]:
-        """Give tensors their former producers where a module call that passed them through does not return them.
-
-        `h.to(h.dtype)` inside a norm gives back `h` itself. The norm goes on with that op's output, but whoever called
-        the norm still holds the `h` of before.
-
-        Returns:
-            Those that the call returns: for them the caller decides.
-        """
-        returned = {id(tensor) for _, tensor in tensors_in(result)}
-        for key, entry, before in reversed(unchanged):
-            if key not in returned and self._known.get(key) is entry:
-                self._known[key] = before
-        return [one for one in unchanged if one[0] in returned]
-
-    def _memory(self, output: torch.Tensor) -> Memory | None:
         try:
-            return self._memories.get(storage_key(output))
+            memory_key = storage_key(output)
+            memory = self._memories.get(memory_key)
         except NO_STORAGE:
-            return Memory(None, True, 0)
-
-    def _new_memory(self, output: torch.Tensor, record: OpRecord, info: FunctionInfo) -> Memory:
-        key = storage_key(output)
-        shared = not info.trusted and (info.getter or storage_use_count(key) > FRESH_USE_COUNT)
-        memory = self._memories[key] = Memory(record, shared, pin_storage_key(output))
-        return memory
+            memory_key, memory = 0, Memory(None, True, 0)
+        made = tuple(self.reader.parents_of(output, memory, info, own, aliases)) if aliases else own
+        shape = () if output.is_nested else tuple(output.shape)
+        record = self.builder.output(
+            call, position, made, shape, output.dtype, output.device, output.requires_grad, None, None
+        )
+        if memory is None:
+            shared = not info.trusted and (info.getter or storage_use_count(memory_key) > FRESH_USE_COUNT)
+            memory = self._memories[memory_key] = Memory(record, shared, pin_storage_key(output))
+        if self._save_all or (self._save_some and self._policy.wants(record)):
+            record.payload = self._keeper.keep(output, memory)
+            # Torch keeps a wrapper for each node that was looked at, and frees a chain of 30,000 such nodes by
+            # recursion until the stack overflows. An attached payload holds each of them a second time.
+            if record.requires_grad and self._keeper.attached:
+                record.grad_fn = node_name(output)
+        entry = Entry(weakref.ref(output), record, version_of(output), memory)
+        known, key = self._known, id(output)
+        before = known.get(key)
+        if before is not None and not call.inplace and before.reference() is output:
+            self.calls.unchanged.append((key, entry, before))
+        known[key] = entry
+        return record
 
     # ---------------------------------------------------------------- inputs and outputs of the model
 
@@ -372,31 +357,6 @@ class Recorder(TorchFunctionMode):
         if len(recorded) == before + 1:
             recorded[before].name = info.name
         return result
-
-    # ---------------------------------------------------------------- module calls
-
-    def ops_in(self, value: Any) -> tuple[int, ...]:
-        """Indices of the known ops among the tensors inside `value`."""
-        makers = self.reader.makers
-        if type(value) is _TENSOR:
-            return makers(value)
-        return tuple(dict.fromkeys(index for _, tensor in tensors_in(value) for index in makers(tensor)))
-
-    def returned(self, value: Any, call: ModuleCallRecord) -> tuple[int, ...]:
-        """Indices of the ops that a module call returns; decides once more which of them are kept."""
-        if self._policy.needs_exit:
-            with torch_function_disabled():
-                for _, tensor in tensors_in(value):
-                    entry = self.ledger.find(tensor)
-                    if entry is not None and type(entry.record) is OpRecord:
-                        self._decide_again(tensor, entry, entry.record, call)
-        return self.ops_in(value)
-
-    def _decide_again(self, tensor: torch.Tensor, entry: Entry, record: OpRecord, call: ModuleCallRecord) -> None:
-        if not self._policy.at_exit(record, call, record.payload is not None):
-            record.payload = None
-        elif record.payload is None:
-            record.payload = self._keeper.keep(tensor, entry.memory)
 
 
 def _plainly(func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None) -> Any:

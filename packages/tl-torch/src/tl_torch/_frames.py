@@ -25,15 +25,15 @@ _USER, _METHOD, _FRAMEWORK, _FRAMEWORK_METHOD, _ENTRY, _MODULE_CALL = range(6)
 class FrameWalker:
     """Walks the stack of the running thread; one object a run, so that equal call sites are one tuple."""
 
-    __slots__ = ("entry", "_methods", "_module_call", "_roles", "_sites", "_tails", "method_frames")
+    __slots__ = ("entry", "_methods", "_run", "_roles", "_sites", "_tails", "method_frames")
 
-    def __init__(self, entry: CodeType, module_call: CodeType, methods: frozenset[int]) -> None:
+    def __init__(self, entry: CodeType, run: CodeType, methods: frozenset[int]) -> None:
         self.entry = entry
         """Code at which the stack of a recorded call ends."""
         self._methods = methods
         self.method_frames: list[FrameType] = []
         """Frames of module methods that the last walk met inside the innermost module call, innermost first."""
-        self._module_call = module_call
+        self._run = run
         self._roles: dict[int, tuple[CodeType, int]] = {}
         self._sites: dict[tuple[int, ...], Frames] = {}
         self._tails: dict[object, Frames] = {}
@@ -41,7 +41,7 @@ class FrameWalker:
     def _role(self, code: CodeType) -> int:
         if code is self.entry:
             role = _ENTRY
-        elif code is self._module_call:
+        elif code is self._run:
             role = _MODULE_CALL
         elif code.co_filename.startswith(_FRAMEWORK_FOLDERS):
             role = _FRAMEWORK_METHOD if id(code) in self._methods else _FRAMEWORK
@@ -49,6 +49,21 @@ class FrameWalker:
             role = _METHOD if id(code) in self._methods else _USER
         self._roles[id(code)] = (code, role)
         return role
+
+    def enter(self, call: object, frame: FrameType, outer: object) -> None:
+        """Note where `call` was made: at `frame`, the forward of the module call `outer` and all that runs inside it."""
+        tail = self._tails.get(outer)
+        if tail is None:
+            return  # it is walked once an op needs it
+        code = frame.f_code
+        known = self._roles.get(id(code))
+        if (known[1] if known is not None else self._role(code)) <= _METHOD:
+            site = (id(code), frame.f_lasti, id(tail))
+            found = self._sites.get(site)
+            if found is None:
+                found = self._sites[site] = cast("Frames", ((code, frame.f_lasti), *tail)[:MAX_FRAMES])
+            tail = found
+        self._tails[call] = tail
 
     def walk(self, frame: FrameType | None, running: Sequence[object], depth: int) -> Frames:
         """User frames from `frame` outwards, innermost first.
@@ -89,6 +104,8 @@ class FrameWalker:
             elif role == _ENTRY:
                 break
             frame = frame.f_back
+        if not pairs:
+            return tail
         key.append(id(tail))
         site = tuple(key)
         frames = self._sites.get(site)
@@ -97,9 +114,13 @@ class FrameWalker:
         return frames
 
 
+frame_at = sys._getframe  # noqa: SLF001 - documented in `sys`, and the only way to a frame
+"""The frame so many levels above the function that asks."""
+
+
 def caller(depth: int) -> FrameType:
     """The frame `depth` levels above the function that asks."""
-    return sys._getframe(depth + 1)  # noqa: SLF001 - documented in `sys`, and the only way to a frame
+    return frame_at(depth + 1)
 
 
 def asked_by_torch(frame: FrameType | None) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, final
 from torch import nn
 
 from tl_torch._compiled import source_of
-from tl_torch._frames import caller
+from tl_torch._frames import frame_at
 from tl_torch._torch_private import current_functorch_level
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tl_core import ModuleCallRecord, ModuleRecord
     from tl_torch._capture import Recorder
-    from tl_torch._ledger import Entry
+    from tl_torch._handover import Unchanged
 
 _LOCALS_ARE_LIVE = sys.version_info >= (3, 13)
 
@@ -69,23 +69,20 @@ def _codes(function: Any) -> list[CodeType]:
     return codes
 
 
-Unchanged = tuple[int, "Entry", "Entry"]
-"""A tensor that a function gave back as it was: its identity, its entry since then, and its entry before."""
-
-
 @final
 class ModuleCalls:
     """Follows the module calls of one run."""
 
-    __slots__ = ("_forwards", "_recorder", "_types", "direct", "running", "unchanged")
+    __slots__ = ("_forwards", "_recorder", "direct", "own", "running", "unchanged")
 
     def __init__(self, recorder: Recorder, forwards: dict[type, frozenset[int]]) -> None:
         self._recorder = recorder
         self._forwards = forwards
+        self.own: frozenset[int] = frozenset()
+        """Identities of the code that makes up the forward of the innermost running module."""
         self.running: list[ModuleCallRecord] = []
         """Calls that are under way, outermost first."""
         self.direct: list[tuple[FrameType, ModuleCallRecord]] = []
-        self._types: list[type] = []
         self.unchanged: list[Unchanged] = []
         """Tensors that a function gave back as they were, inside the innermost call."""
 
@@ -96,45 +93,54 @@ class ModuleCalls:
         if current_functorch_level() is not None:  # inside a transform, which is one op
             return original(module, *args, **kwargs)
         recorder = self._recorder
-        code = caller(3).f_code  # beyond the two functions that every module call goes through
-        if self.direct or not self._types or id(code) not in self._forwards.get(self._types[-1], ()):
-            recorder.frames.walk(caller(2), self.running, len(self.running))
-            self.attribute(recorder.frames.method_frames)
-        call = recorder.builder.enter(self._record_of(module))
+        frames, running = recorder.frames, self.running
+        frame = frame_at(3)  # beyond the two functions that every module call goes through
+        if id(frame.f_code) in self.own and not self.direct:
+            call = recorder.builder.enter(self._record_of(module))
+            inside: Any = frame.f_back  # what torch runs between the module call and its forward
+            if inside.f_back.f_code is RUN:
+                frames.enter(call, frame, running[-1])
+        else:
+            frames.walk(frame, running, len(running))
+            self.attribute(frames.method_frames)
+            call = recorder.builder.enter(self._record_of(module))
         source = source_of(module)
         if source is not None:
-            return self._run(call, type(module), (args, kwargs), source, args, kwargs)
+            return self.run(call, type(module), (args, kwargs), source, args, kwargs)
         given = args[0] if len(args) == 1 and not kwargs else (args, kwargs)
-        return self._run(call, type(module), given, original, (module, *args), kwargs)
+        return self.run(call, type(module), given, original, (module, *args), kwargs)
 
     def method_call(
         self, function: Callable[..., Any], model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
         """Run a method of the root model in place of a call of the model."""
         call = self._recorder.builder.enter(self._record_of(model), function.__name__)
-        return self._run(call, type(model), (args, kwargs), function, args, kwargs)
+        return self.run(call, type(model), (args, kwargs), function, args, kwargs)
 
-    def _run(
+    def run(
         self, call: ModuleCallRecord, kind: type, given: object, function: Callable[..., Any], args: Sequence[Any],
         kwargs: Mapping[str, Any],
     ) -> Any:  # fmt: skip
+        """Run what a call consists of and note what came out; the stack of what runs inside ends here."""
         recorder = self._recorder
-        call.inputs = recorder.ops_in(given)
+        handover = recorder.handover
+        call.inputs = handover.ops_in(given)
         outer, self.direct = self.direct, []
         outside, self.unchanged = self.unchanged, []
+        own, self.own = self.own, self._forwards.get(kind, _NONE)
         self.running.append(call)
-        self._types.append(kind)
         try:
             result = function(*args, **kwargs)
-            call.outputs = recorder.returned(result, call)
+            call.outputs = handover.returned(result, call)
             if self.unchanged:
-                outside.extend(recorder.leave_unchanged(self.unchanged, result))
+                outside.extend(handover.leave_unchanged(self.unchanged, result))
         finally:
-            self._leave_direct()
+            if self.direct:
+                self._leave_direct()
             self.direct = outer
             self.unchanged = outside
+            self.own = own
             self.running.pop()
-            self._types.pop()
             recorder.builder.exit(call)
         return result
 
@@ -151,8 +157,8 @@ class ModuleCalls:
         Args:
             frames: frames of module methods inside the innermost module call, innermost first.
         """
-        if frames and self._types:
-            own = self._forwards.get(self._types[-1], frozenset())
+        own = self.own
+        if frames and own:
             met: set[int] = set()
             while frames and (key := id(frames[-1].f_code)) in own and key not in met:
                 met.add(key)
@@ -188,6 +194,11 @@ class ModuleCalls:
     def _leave_direct(self) -> None:
         while self.direct:
             self._recorder.builder.exit(self.direct.pop()[1])
+
+
+_NONE: frozenset[int] = frozenset()
+RUN = ModuleCalls.run.__code__
+"""The code at which the stack inside a module call ends."""
 
 
 def _self_of(frame: FrameType) -> object:

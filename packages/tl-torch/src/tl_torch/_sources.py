@@ -8,8 +8,10 @@ import weakref
 from typing import TYPE_CHECKING, Any, Literal, cast, final
 
 import torch
+from msgspec import Struct
 from torch import nn
 
+from tl_core import BufferRecord, ParamRecord
 from tl_torch._honesty import ATTENTION
 from tl_torch._structure import PLAIN_TYPES, readable_tensors
 from tl_torch._torch_private import UninitializedTensorMixin, own_buffers, own_children, own_params
@@ -17,26 +19,31 @@ from tl_torch._torch_private import UninitializedTensorMixin, own_buffers, own_c
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tl_core import BufferRecord, ModuleRecord, ParamRecord, TraceBuilder
+    from tl_core import ModuleRecord, TraceBuilder
 
 HeldKind = Literal["buffer", "constant"]
 
-_MODULE_STATE = frozenset(vars(nn.Module()))
-"""Attributes that every module has."""
+_MODULE_STATE = list(vars(nn.Module()))
+"""Attributes that every module has, in the order in which `nn.Module.__init__` sets them."""
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
 
 
 @final
-class Held:
+class Held(Struct, gc=False, eq=False):
     """A tensor that the model can reach and that is no parameter."""
 
-    __slots__ = ("address", "buffer", "kind", "reference")
+    kind: HeldKind
+    address: str
+    reference: weakref.ref[torch.Tensor]
+    buffer: BufferRecord | None
 
-    def __init__(self, kind: HeldKind, address: str, tensor: torch.Tensor, buffer: BufferRecord | None) -> None:
-        self.kind: HeldKind = kind
-        self.address = address
-        self.reference = weakref.ref(tensor)
-        self.buffer = buffer
+
+@final
+class KnownParam(Struct, gc=False, eq=False):
+    """A parameter of the model, held so that no other tensor takes its identity during the run."""
+
+    tensor: torch.Tensor
+    record: ParamRecord
 
 
 @final
@@ -53,7 +60,7 @@ class Sources:
         self._visited: set[int] = set()
         self.modules: dict[int, ModuleRecord] = {}
         self.classes: set[type] = set()
-        self.params: dict[int, tuple[torch.Tensor, ParamRecord]] = {}
+        self.params: dict[int, KnownParam] = {}
         self.held: dict[int, Held] = {}
         self.functions: list[types.FunctionType] = []
         """Functions that modules keep as attributes."""
@@ -81,30 +88,27 @@ class Sources:
             kind = type(module)
             self._alive.append(module)
             record = self.modules[key] = self._builder.module_record(address, kind.__name__, module.training)
-            if isinstance(module, torch.jit.ScriptModule):
-                self._scripted(module, address, record)
-                return record
-            self.classes.add(kind)
+            if kind not in self.classes:
+                if issubclass(kind, torch.jit.ScriptModule):
+                    self._scripted(module, address, record)
+                    return record
+                self.classes.add(kind)
             if kind in ATTENTION:
                 self.attention.append((address, module))
             self._attributes(module, address)
         else:
-            record.aliases.append(address)
+            record.aliases += (address,)
         prefix = f"{address}." if address else ""
-        for name, param in own_params(module).items():
-            if param is not None:
-                self._param(param, prefix + name, record, first)
-        for name, buffer in own_buffers(module).items():
-            if buffer is not None:
-                self._buffer(buffer, prefix + name, record, first)
-        children = own_children(module)
-        if children and key not in above:
+        params = [self._param(one, prefix + name) for name, one in own_params(module).items() if one is not None]
+        buffers = [self._buffer(one, prefix + name) for name, one in own_buffers(module).items() if one is not None]
+        children: list[int] = []
+        if key not in above:
             below = above | {key}
-            for name, child in children.items():
+            for name, child in own_children(module).items():
                 if child is not None:
-                    child_record = self.module(child, prefix + name, below)
-                    if first:
-                        record.children.append(child_record.index)
+                    children.append(self.module(child, prefix + name, below).index)
+        if first:
+            record.params, record.buffers, record.children = tuple(params), tuple(buffers), tuple(children)
         return record
 
     def late(self, module: nn.Module) -> ModuleRecord:
@@ -122,20 +126,18 @@ class Sources:
         """Register what a TorchScript module holds, the modules inside it included; they do not run as Python."""
         self.scripted.append(address)
         prefix = f"{address}." if address else ""
-        for name, param in module.named_parameters():
-            self._param(param, prefix + name, record, True)
-        for name, buffer in module.named_buffers():
-            self._buffer(buffer, prefix + name, record, True)
+        record.params = tuple([self._param(param, prefix + name) for name, param in module.named_parameters()])
+        record.buffers = tuple([self._buffer(buffer, prefix + name) for name, buffer in module.named_buffers()])
 
     def module_of(self, record: ModuleRecord) -> nn.Module:
         """The module that a record stands for."""
         return self._alive[record.index]
 
-    def _param(self, param: torch.Tensor, address: str, owner: ModuleRecord, first: bool) -> None:
+    def _param(self, param: torch.Tensor, address: str) -> int:
         known = self.params.get(id(param))
         if known is None:
             if self._prepared and not self._unattached and isinstance(param, UninitializedTensorMixin):
-                taken = any(record.address == address for _, record in self.params.values())
+                taken = any(one.record.address == address for one in self.params.values())
                 self.created.append(f"{address} (replaces the one that was there)" if taken else address)
             record = self._builder.param(
                 address,
@@ -145,33 +147,37 @@ class Sources:
                 param.requires_grad,
                 weakref.ref(param),
             )
-            self.params[id(param)] = (param, record)
+            self.params[id(param)] = KnownParam(param, record)
         else:
-            record = known[1]
+            record = known.record
             if address != record.address and address not in record.aliases:
-                record.aliases.append(address)
-        if first:
-            owner.params.append(record.index)
+                record.aliases += (address,)
+        return record.index
 
-    def _buffer(self, buffer: torch.Tensor, address: str, owner: ModuleRecord, first: bool) -> None:
+    def _buffer(self, buffer: torch.Tensor, address: str) -> int:
         held = self.held.get(id(buffer))
         record = None if held is None else held.buffer
         if record is None:
+            reference = weakref.ref(buffer)
             record = self._builder.buffer(
-                address, shape_of(buffer), plain_name(buffer.dtype), plain_device(buffer.device), weakref.ref(buffer)
+                address, shape_of(buffer), plain_name(buffer.dtype), plain_device(buffer.device), reference
             )
-            self.held[id(buffer)] = Held("buffer", address, buffer, record)
+            self.held[id(buffer)] = Held("buffer", address, reference, record)
         elif address != record.address and address not in record.aliases:
-            record.aliases.append(address)
-        if first:
-            owner.buffers.append(record.index)
+            record.aliases += (address,)
+        return record.index
 
     def _attributes(self, module: nn.Module, address: str) -> None:
         attributes = vars(module)
-        for name in attributes.keys() - _MODULE_STATE:
+        names = list(attributes)
+        if names[: len(_MODULE_STATE)] == _MODULE_STATE:
+            del names[: len(_MODULE_STATE)]
+        for name in names:
             value = attributes[name]
             kind = cast("type[object]", type(value))
-            if kind in PLAIN_TYPES:
+            if kind in PLAIN_TYPES or name in _MODULE_STATE:
+                continue
+            if kind is tuple and PLAIN_TYPES.issuperset(map(type, value)):  # strides, paddings
                 continue
             path = f"{address}.{name}" if address else name
             if isinstance(value, functools.partial):
@@ -192,7 +198,7 @@ class Sources:
 
     def _hold(self, kind: HeldKind, address: str, tensor: torch.Tensor) -> None:
         if id(tensor) not in self.held and id(tensor) not in self.params:
-            self.held[id(tensor)] = Held(kind, address, tensor, None)
+            self.held[id(tensor)] = Held(kind, address, weakref.ref(tensor), None)
 
     def find_held(self, tensor: torch.Tensor) -> Held | None:
         """What the inventory says of a tensor."""
@@ -201,14 +207,14 @@ class Sources:
 
     def settle(self) -> None:
         """Note the shapes of parameters that were lazy before the run."""
-        for param, record in self.params.values():
-            if record.shape == ():
-                record.shape = shape_of(param)
+        for known in self.params.values():
+            if known.record.shape == ():
+                known.record.shape = shape_of(known.tensor)
 
     def state(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Every parameter and held tensor with its address."""
-        for param, record in self.params.values():
-            yield record.address, param
+        for known in self.params.values():
+            yield known.record.address, known.tensor
         for held in self.held.values():
             tensor = held.reference()
             if tensor is not None:

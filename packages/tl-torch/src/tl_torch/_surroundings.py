@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast, final
 import numpy as np
 import torch
 
-from tl_core import AUTOCAST_KEY, RANDOM_STATE_KEY, CallRecord, CaptureOptions, GeneratorRead, Opaque, ParamRecord
+from tl_core import AUTOCAST_KEY, RANDOM_STATE_KEY, CallRecord, CaptureOptions, GeneratorRead, Opaque
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import torch_function_disabled
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tl_core import TraceBuilder
+    from tl_torch._sources import KnownParam
 
     Runner = Callable[[Callable[..., Any], Sequence[Any], dict[str, Any] | None], Any]
-    Params = Mapping[int, tuple[torch.Tensor, ParamRecord]]
+    Params = Mapping[int, KnownParam]
 
 GENERATOR_TYPE = "torch._C.Generator"
 
@@ -89,8 +90,8 @@ class Surroundings:
         """Take a copy of each parameter that is read for the first time: later it may hold something else."""
         for _, tensor in tensors_in([args, kwargs]):
             known = self._params.get(id(tensor))
-            if known is not None and known[1].value is None:
-                known[1].value = tensor.detach().clone()
+            if known is not None and known.record.value is None:
+                known.record.value = tensor.detach().clone()
 
     # ---------------------------------------------------------------- after the run
 

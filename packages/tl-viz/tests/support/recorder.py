@@ -40,7 +40,7 @@ class Recorder:
         if address not in self._modules:
             parent = self._register(address.rpartition(".")[0], "ModuleList")
             record = self.builder.module_record(address, class_name, False)
-            parent.children.append(record.index)
+            parent.children += (record.index,)
             self._modules[address] = record
         return self._modules[address]
 

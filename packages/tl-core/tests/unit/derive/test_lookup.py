@@ -31,7 +31,7 @@ def trace():
     run.register("lin", "Linear", param=True)
     run.register("relu_1", "ReLU")
     run.register("blocks.0", "Block")
-    run.register("blocks.0.act", "ReLU").aliases.append("blocks.1.act")
+    run.register("blocks.0.act", "ReLU").aliases += ("blocks.1.act",)
     return run.play(model, run.input())
 
 

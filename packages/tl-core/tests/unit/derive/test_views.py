@@ -317,7 +317,7 @@ def test_what_a_module_call_returned():
 
 def test_a_shared_module_is_one_module_with_two_addresses(trace):
     run = Run()
-    run.register("a", "Linear", param=True).aliases.append("b.c")
+    run.register("a", "Linear", param=True).aliases += ("b.c",)
     trace = run.play(lambda run, x: run.linear("a", run.linear("a", x)), run.input())
     assert trace["b.c"] is trace["a"]
     assert trace["b.c"].addresses == ("a", "b.c")
@@ -340,7 +340,7 @@ def test_a_tied_parameter_answers_to_both_addresses():
     run = Run()
     run.param("wte.weight")
     record = run.builder.records.params[0]
-    record.aliases.append("lm_head.weight")
+    record.aliases += ("lm_head.weight",)
     record.requires_grad = False
     record.reference = lambda: KEPT
     trace = run.play(lambda run, x: x, run.input())

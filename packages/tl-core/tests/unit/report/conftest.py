@@ -32,18 +32,18 @@ class Run:
     def module(self, address: str, class_name: str, training: bool = False) -> ModuleRecord:
         record = self.builder.module_record(address, class_name, training)
         if address:
-            self.modules[address.rpartition(".")[0]].children.append(record.index)
+            self.modules[address.rpartition(".")[0]].children += (record.index,)
         self.modules[address] = record
         return record
 
     def param(self, address: str, shape: tuple[int, ...], requires_grad: bool = True, dtype: str = "float32") -> int:
         record = self.builder.param(address, shape, dtype, "cpu", requires_grad, None)
-        self.modules[address.rpartition(".")[0]].params.append(record.index)
+        self.modules[address.rpartition(".")[0]].params += (record.index,)
         return record.index
 
     def buffer(self, address: str, shape: tuple[int, ...], dtype: str = "float32") -> int:
         record = self.builder.buffer(address, shape, dtype, "cpu", None)
-        self.modules[address.rpartition(".")[0]].buffers.append(record.index)
+        self.modules[address.rpartition(".")[0]].buffers += (record.index,)
         return record.index
 
     @contextmanager

@@ -84,7 +84,7 @@ def test_names_of_labels_find_the_function(run):
 
 
 def test_a_shared_module_is_found_by_every_address(run):
-    run.module("a", "Linear").aliases.append("b")
+    run.module("a", "Linear").aliases += ("b",)
     x = run.source("input", "x", (1,))
     with run.inside("a") as call:
         y = run.op("linear", [x], (1,))

@@ -235,8 +235,8 @@ def test_tied_parameters_are_counted_once(run):
     for name in ("embed", "head"):
         run.module(name, "Linear")
     weight = run.param("embed.weight", (10, 10))
-    run.builder.records.params[weight].aliases.append("head.weight")
-    run.modules["head"].params.append(weight)
+    run.builder.records.params[weight].aliases += ("head.weight",)
+    run.modules["head"].params += (weight,)
     x = run.source("input", "x", (2, 10))
     with run.inside("") as root:
         for name in ("embed", "head"):
@@ -258,10 +258,10 @@ def test_tied_parameters_are_counted_once(run):
 
 def test_a_shared_module_is_counted_at_its_first_place(run):
     run.module("a", "Linear")
-    run.modules["a"].aliases.append("box.b")
+    run.modules["a"].aliases += ("box.b",)
     weight = run.param("a.weight", (10, 10))
     box = run.module("box", "Box")
-    box.children.append(run.modules["a"].index)
+    box.children += (run.modules["a"].index,)
     x = run.source("input", "x", (2, 10))
     with run.inside(""), run.inside("a"):
         x = run.op("linear", [x], (2, 10), [weight])
