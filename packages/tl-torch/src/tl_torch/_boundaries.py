@@ -243,7 +243,9 @@ class Boundaries:
             if duration is not None:
                 recorded[before].duration_ns = duration
             known = [
-                recorder.sources.params[id(param)].record.index for param in params if id(param) in recorder.sources.params
+                recorder.sources.params[id(param)].record.index
+                for param in params
+                if id(param) in recorder.sources.params
             ]
             if known:
                 recorded[before].params = tuple(dict.fromkeys([*recorded[before].params, *known]))
