@@ -101,6 +101,9 @@ from tl_core._selector import label as label
 from tl_core._selector import label_contains as label_contains
 from tl_core._selector import module as module
 from tl_core._selector import where as where
+from tl_core._signature import fitting as fitting
+from tl_core._signature import fitting_options as fitting_options
+from tl_core._signature import unknown_option as unknown_option
 from tl_core._site import LiveNames as LiveNames
 from tl_core._source import Source as Source
 from tl_core._source import SourceLine as SourceLine
@@ -237,6 +240,8 @@ __all__ = [
     "dead_neurons",
     "extension",
     "find_nan",
+    "fitting",
+    "fitting_options",
     "func",
     "in_module",
     "label",
@@ -254,6 +259,7 @@ __all__ = [
     "records_of",
     "save_policy",
     "summarize",
+    "unknown_option",
     "validate_trace",
     "where",
 ]

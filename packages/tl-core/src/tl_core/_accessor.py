@@ -121,7 +121,11 @@ class Accessor(ABC, Generic[V]):
         return zip(self.keys(), self, strict=True)
 
     def __repr__(self) -> str:
-        return listing(len(self), self._noun, lambda index: repr(self._at(index)))
+        return listing(len(self), self._noun, lambda index: repr(self._at(index)), self._about())
+
+    def _about(self) -> str:
+        """A remark on the heading of the repr."""
+        return ""
 
 
 @final
@@ -143,6 +147,11 @@ class OpAccessor(Accessor["Op"]):
 
     def _at(self, index: int) -> Op:
         return self._state.op(index)
+
+    def _about(self) -> str:
+        ops = self._state.records.ops
+        computed = sum(op.kind == "op" for op in ops)
+        return "" if computed == len(ops) else f", {computed:,} of them computed"
 
     def keys(self) -> list[str]:
         """Labels in execution order."""

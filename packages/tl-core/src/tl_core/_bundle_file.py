@@ -7,9 +7,9 @@ import hashlib
 import os
 import stat
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from tl_core._errors import ArtifactError
+from tl_core._errors import ArgumentTypeError, ArtifactError, ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -34,6 +34,42 @@ _CODES = {
 }
 
 
+_WRITE_CODES = _CODES | {
+    errno.ENOENT: ("directory_missing", "create its directory first, or choose one that takes new files"),
+    errno.ENOTDIR: ("directory_missing", "choose a directory"),
+    errno.ENAMETOOLONG: ("path_invalid", "choose a shorter name"),
+}
+
+
+def bundle_path(path: object, asked: str) -> str:
+    """The path of a bundle, as a text.
+
+    Args:
+        path: what the user gave.
+        asked: the function that it was given to, for messages.
+
+    Raises:
+        ArgumentTypeError: it is no path (`path_invalid`).
+        ConfigurationError: it is empty, or holds a null character (`path_invalid`).
+    """
+    remedy = f'{asked}("run.tlspec")'
+    text: object = os.fspath(cast("str", path)) if isinstance(path, str | os.PathLike) else path
+    if not isinstance(text, str):
+        shown = f"{text!r} ({type(text).__name__})"
+        raise ArgumentTypeError(
+            f"{asked} takes the path of a bundle, and was given {shown}.",
+            code="path_invalid",
+            remedy=remedy,
+            given=shown,
+        )
+    if not text or "\0" in text:
+        what = "a path with a null character" if text else "an empty path"
+        raise ConfigurationError(
+            f"{asked} takes the path of a bundle, and was given {what}.", code="path_invalid", remedy=remedy, given=text
+        )
+    return text
+
+
 @contextmanager
 def refusing(action: str, path: str) -> Generator[None]:
     """Turn an operating system's refusal of `action` on `path` into an `ArtifactError`."""
@@ -42,7 +78,8 @@ def refusing(action: str, path: str) -> Generator[None]:
     except ArtifactError:
         raise
     except OSError as error:
-        code, remedy = _CODES.get(error.errno or 0, ("io_failed", "see the cause; then try again"))
+        codes = _CODES if action == "read" else _WRITE_CODES
+        code, remedy = codes.get(error.errno or 0, ("io_failed", "see the cause; then try again"))
         raise ArtifactError(
             f"Cannot {action} {path}: {error.strerror or error}.",
             code=code,

@@ -13,7 +13,7 @@ import msgspec
 
 from tl_core._backend import backend_entry_points
 from tl_core._bundle_encode import TableEncoder, clean
-from tl_core._bundle_file import refusing
+from tl_core._bundle_file import bundle_path, refusing
 from tl_core._bundle_plan import PayloadPlan, PlannedValue
 from tl_core._bundle_stage import Stage, check_target, sync
 from tl_core._errors import ArtifactError, BackendCapabilityConformanceError
@@ -76,8 +76,9 @@ def save(
 
 def check_request(path: str | os.PathLike[str], level: str, *, overwrite: bool) -> None:
     """Refuse what `save` would refuse, before any work."""
+    target = Path(bundle_path(path, "trace.save"))
     check_level(level)
-    check_target(Path(path), overwrite=overwrite)
+    check_target(target, overwrite=overwrite)
 
 
 def check_level(level: str) -> Level:

@@ -179,16 +179,24 @@ def check_target(target: Path, *, overwrite: bool) -> None:
 
 def exists(path: str) -> ArtifactError:
     """The refusal to overwrite."""
+    bundle = os.path.isfile(os.path.join(path, MANIFEST_NAME))
     return ArtifactError(
-        f"{path} exists already.",
+        f"{path} exists already{'' if bundle else ', and is no bundle'}.",
         code="bundle_exists",
-        remedy="save under another name, or pass overwrite=True",
+        remedy="save under another name, or pass overwrite=True" if bundle else "save under another name",
         path=path,
     )
 
 
 def _check_parent(target: Path) -> None:
     parent = target.parent
+    if os.path.lexists(parent) and not parent.is_dir():
+        raise ArtifactError(
+            f"{parent} is a file, so {target.name} cannot be saved in it.",
+            code="directory_missing",
+            remedy="choose a directory",
+            path=str(parent),
+        )
     if not parent.is_dir():
         raise ArtifactError(
             f"The directory {parent} does not exist, so {target.name} cannot be saved in it.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 
 from tl_core._errors import ArgumentTypeError, ConfigurationError
 from tl_core._grid import Column, cut_start
+from tl_core._near import meant
 from tl_core._quantity import BINARY_PREFIXES, SI_PREFIXES, Duration, scaled
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def chosen_columns(columns: Sequence[str] | None, view: str) -> tuple[str, ...]:
     for name in columns:
         if name not in COLUMNS:
             raise ConfigurationError(
-                f"A summary has no column {name!r}.",
+                f"A summary has no column {name!r}.{meant(name, COLUMNS)}",
                 code="summary_column_unknown",
                 remedy=f"the columns are {known}",
                 asked=name,

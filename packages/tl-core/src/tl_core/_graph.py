@@ -118,7 +118,7 @@ class Graph:
         )
 
     def __repr__(self) -> str:
-        return f"<Graph: {self._edges.count} ops, {self.num_edges} edges>"
+        return f"<Graph: {self._edges.count} nodes, {self.num_edges} edges>"
 
 
 def _between(edges: Edges, first: int, last: int) -> list[int]:

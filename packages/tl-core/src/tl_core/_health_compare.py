@@ -13,6 +13,7 @@ from tl_core._errors import ArgumentTypeError
 from tl_core._find import state_of
 from tl_core._payload import location, materialize
 from tl_core._replay_host import array_of
+from tl_core._signature import fitting
 from tl_core._trace import Trace
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class Comparison:
         return f"<Comparison: they part at {first.label_a} / {first.label_b} ({first.func_name}) in {first.parting}{size}; {rest}>"
 
 
+@fitting("tl.compare")
 def compare(a: Trace, b: Trace, *, tolerance: float | None = None) -> Comparison:
     """Find the first op at which two runs of a model part, across dtypes, devices and versions.
 

@@ -13,11 +13,12 @@ from tl_core._errors import ArgumentTypeError, MissingDependencyError
 from tl_core._find import state_of
 from tl_core._payload import location, materialize
 from tl_core._replay_host import array_of
+from tl_core._signature import fitting
+from tl_core._trace import Trace
 
 if TYPE_CHECKING:
     from tl_core._backend import Backend
     from tl_core._record import OpRecord
-    from tl_core._trace import Trace
 
 MAX_SAMPLES = 8
 
@@ -88,6 +89,7 @@ class DeadNeurons(Sequence[DeadUnits]):
         return "\n".join(lines)
 
 
+@fitting("tl.debug.dead_neurons")
 def dead_neurons(trace: Trace, dim: int = 1, threshold: float = 0.0) -> DeadNeurons:
     """Count the units of every op whose values stay within `threshold` of zero for all inputs.
 
@@ -102,7 +104,7 @@ def dead_neurons(trace: Trace, dim: int = 1, threshold: float = 0.0) -> DeadNeur
         One row an op.
 
     Raises:
-        ArgumentTypeError: `dim` is no whole number.
+        ArgumentTypeError: `trace` is no trace, or `dim` no whole number.
 
     Example:
         >>> import torch
@@ -112,6 +114,12 @@ def dead_neurons(trace: Trace, dim: int = 1, threshold: float = 0.0) -> DeadNeur
         >>> dead_neurons(tl.trace(model, torch.rand(4, 2)))[1].dead_count
         3
     """
+    if not isinstance(trace, Trace):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+        raise ArgumentTypeError(
+            f"tl.debug.dead_neurons takes a trace, and was given a {type(trace).__name__}.",
+            code="trace_expected",
+            remedy="tl.debug.dead_neurons(tl.trace(model, x))",
+        )
     if type(dim) is not int:
         raise ArgumentTypeError(
             f"dim takes the number of an axis, and was given a {type(dim).__name__}.",

@@ -16,6 +16,7 @@ from tl_core._bundle_file import (
     COPY_AGAIN,
     MANIFEST_NAME,
     MAX_MANIFEST_BYTES,
+    bundle_path,
     check_digest,
     open_entry,
     open_file,
@@ -23,7 +24,7 @@ from tl_core._bundle_file import (
     refusing,
 )
 from tl_core._bundle_template import StructValue, TemplateDecoder
-from tl_core._errors import ArtifactError, TorchLensError
+from tl_core._errors import ArgumentTypeError, ArtifactError, TorchLensError
 from tl_core._manifest import (
     FORMAT,
     FORMAT_VERSION,
@@ -36,12 +37,14 @@ from tl_core._manifest import (
 from tl_core._payload import LazyPayload, PayloadFile
 from tl_core._record import Opaque
 from tl_core._safetensors import HeaderError, decode_header, header_length
+from tl_core._signature import fitting
 from tl_core._trace import Trace, TraceInfo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+@fitting("tl.load")
 def load(path: str | os.PathLike[str], *, lazy: bool = True, map_location: str | None = None) -> Trace:
     """Read a bundle that `Trace.save` wrote.
 
@@ -54,6 +57,7 @@ def load(path: str | os.PathLike[str], *, lazy: bool = True, map_location: str |
         The trace, with the same labels as when it was saved.
 
     Raises:
+        ConfigurationError: an argument that is no path or no truth value.
         ArtifactError: no bundle, a foreign or newer one, or one that is cut or changed; the message names the file.
 
     Example:
@@ -68,7 +72,8 @@ def load(path: str | os.PathLike[str], *, lazy: bool = True, map_location: str |
         torch.Size([3, 2])
         >>> folder.cleanup()
     """
-    directory = os.fspath(path)
+    directory = bundle_path(path, "tl.load")
+    _check_flag("lazy", lazy)
     text = _read_manifest(directory)
     try:
         return _load(directory, text, lazy=lazy, map_location=map_location)
@@ -79,6 +84,16 @@ def load(path: str | os.PathLike[str], *, lazy: bool = True, map_location: str |
         if newer == text:
             raise
     return _load(directory, newer, lazy=lazy, map_location=map_location)  # it was replaced meanwhile
+
+
+def _check_flag(option: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ArgumentTypeError(
+            f"tl.load({option}={value!r}): True or False is meant.",
+            code=f"{option}_invalid",
+            remedy="tl.load(path, lazy=False) reads all values now",
+            given=value,
+        )
 
 
 def _load(directory: str, text: bytes, *, lazy: bool, map_location: str | None) -> Trace:

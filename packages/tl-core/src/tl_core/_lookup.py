@@ -69,10 +69,11 @@ def position(key: object, count: int, noun: str) -> int:
         LookupFailedError: there are fewer than that.
     """
     if isinstance(key, bool) or not isinstance(key, SupportsIndex):
+        several = "; several at once: trace.ops[1:3]" if type(key) is slice else ""
         raise ArgumentTypeError(
             f"{key!r} ({type(key).__name__}) is not a way to name one {noun}.",
             code="lookup_key_invalid",
-            remedy="use a label, an address, or a whole number that counts from 0 (or from the end, if negative)",
+            remedy=f"use a label, an address, or a whole number that counts from 0 (or from the end, if negative){several}",
             asked=repr(key),
         )
     number = as_index(key)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, final
 
+from tl_core._option_values import check_values
+from tl_core._signature import fitting_options
 
+
+@fitting_options("tl.CaptureOptions")
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureOptions:
@@ -32,3 +36,6 @@ class CaptureOptions:
     """Tie every dispatched operator to the op that owns it; None is the process-wide default (`wrap_torch`)."""
     escape_detector: Literal["off", "shadow"] | None = None
     """`"shadow"` looks for tensor work that capture could not see; None is the process-wide default."""
+
+    def __post_init__(self) -> None:
+        check_values(self, "tl.CaptureOptions")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from tl_core._cost import plain_dtype
@@ -52,9 +53,13 @@ def _count(number: int, noun: str, plural: str = "") -> str:
 
 
 def _graph(state: State) -> str:
-    ops, layers = len(state.records.ops), state.grouping.count
-    repeated = f", {_count(layers, 'layer')} with up to {state.grouping.most_passes} passes" if layers < ops else ""
-    return f"{_count(ops, 'op')}{repeated}"
+    ops = state.records.ops
+    layers = sum(ops[first].kind == "op" for first in state.grouping.first_ops())
+    kinds = Counter(op.kind for op in ops)
+    count = kinds.pop("op", 0)
+    others = ", ".join(_count(number, kind) for kind, number in kinds.items())
+    repeated = f", {_count(layers, 'layer')} with up to {state.grouping.most_passes} passes" if layers < count else ""
+    return f"{_count(count, 'op')}{repeated}{', ' if others else ''}{others}"
 
 
 def _model(state: State) -> str:

@@ -12,6 +12,7 @@ from typing import Never, final
 
 from tl_core._context import OpContext
 from tl_core._errors import ArgumentTypeError, ConfigurationError
+from tl_core._signature import fitting
 
 Predicate = Callable[[OpContext], bool | None]
 """Tells whether an op is meant; `None` counts as no."""
@@ -160,6 +161,7 @@ AnySelector = Leaf | And | Or | Not
 """The closed set of selectors."""
 
 
+@fitting("tl.func")
 def func(name: str) -> Func:
     """Select the ops of one function.
 
@@ -181,6 +183,7 @@ def func(name: str) -> Func:
     return Func(_text("func", "name", name))
 
 
+@fitting("tl.module")
 def module(address: str) -> ModuleOutput:
     """Select what calls of a module hand to their caller.
 
@@ -201,6 +204,7 @@ def module(address: str) -> ModuleOutput:
     return ModuleOutput(_text("module", "address", address, empty=True))
 
 
+@fitting("tl.in_module")
 def in_module(address: str) -> InModule:
     """Select every op executed while a module runs, in itself or in the modules it calls.
 
@@ -220,6 +224,7 @@ def in_module(address: str) -> InModule:
     return InModule(_text("in_module", "address", address, empty=True))
 
 
+@fitting("tl.label")
 def label(label: str) -> Label:
     """Select ops by their label.
 
@@ -242,6 +247,7 @@ def label(label: str) -> Label:
     return Label(_text("label", "label", label))
 
 
+@fitting("tl.label_contains")
 def label_contains(text: str) -> LabelContains:
     """Select ops whose full label contains `text`.
 
@@ -262,6 +268,7 @@ def label_contains(text: str) -> LabelContains:
     return LabelContains(_text("label_contains", "text", text))
 
 
+@fitting("tl.where")
 def where(predicate: Predicate, name_hint: str | None = None) -> Where:
     """Select the ops for which a function holds.
 
@@ -284,7 +291,7 @@ def where(predicate: Predicate, name_hint: str | None = None) -> Where:
         raise ArgumentTypeError(
             f"where() takes a function of an op, and was given {predicate!r}.",
             code="selector_argument_invalid",
-            remedy="where(lambda op: op.shape[-1] == 10)",
+            remedy="tl.where(lambda op: op.shape[-1] == 10)",
             selector="where",
             given=repr(predicate),
         )
@@ -329,7 +336,7 @@ def _text(selector: str, argument: str, value: object, *, empty: bool = False) -
         raise ArgumentTypeError(
             f"{selector}() takes {argument} as a text, and was given {value!r} ({type(value).__name__}).",
             code="selector_argument_invalid",
-            remedy=f'{selector}("...")',
+            remedy=f'tl.{selector}("...")',
             selector=selector,
             given=repr(value),
         )
@@ -337,7 +344,7 @@ def _text(selector: str, argument: str, value: object, *, empty: bool = False) -
         raise ConfigurationError(
             f"{selector}() was given an empty {argument}, which selects nothing.",
             code="selector_argument_invalid",
-            remedy=f'{selector}("...")',
+            remedy=f'tl.{selector}("...")',
             selector=selector,
             given=value,
         )

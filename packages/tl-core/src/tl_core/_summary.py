@@ -19,6 +19,7 @@ from tl_core._find import state_of
 from tl_core._grid import Grid, Row, lay_out, printable
 from tl_core._html import to_html
 from tl_core._listing import Listing
+from tl_core._near import meant
 from tl_core._outline import Item, outline, tree_depth
 from tl_core._totals import DOT, footer, signature, unlisted
 from tl_core._tree import ModuleTree
@@ -269,7 +270,7 @@ def _draws(encoding: str | None) -> bool:
 def _one_of(option: str, value: object, known: tuple[str, ...]) -> None:
     if value not in known:
         raise ConfigurationError(
-            f"summary({option}={value!r}): there is no such {option}.",
+            f"summary({option}={value!r}): there is no such {option}.{meant(str(value), known)}",
             code="summary_option_invalid",
             remedy=f"{option} is one of {', '.join(map(repr, known))}",
             option=option,

@@ -21,6 +21,7 @@ from tl_core._options import CaptureOptions
 from tl_core._orphan import drop_orphans
 from tl_core._overview import overview
 from tl_core._provenance import Provenance
+from tl_core._signature import fitting
 from tl_core._state import State
 from tl_core._summary import Summary, SummaryOptions, summarize
 from tl_core._table import op_frame
@@ -241,13 +242,14 @@ class Trace:
         )
 
     def __len__(self) -> int:
-        """Number of ops."""
+        """Number of ops, sources and outputs included."""
         return len(self._state.records.ops)
 
     def __iter__(self) -> Iterator[Op]:
         """The ops in execution order."""
         return iter(self.ops)
 
+    @fitting("trace.find")
     def find(self, selector: Selector) -> tuple[Op, ...]:
         """The ops that a selector means, in execution order; an empty tuple when there are none.
 
@@ -320,11 +322,13 @@ class Trace:
         """What the last validation of this trace said, or whether one is possible."""
         return validation_status(self._state)
 
-    def validate_forward_pass(self, outputs: Sequence[object]) -> bool | ValidationStatus:
+    @fitting("trace.validate_forward_pass")
+    def validate_forward_pass(self, outputs: object) -> bool | ValidationStatus:
         """Run every op again from its parents' saved values, change every parent, and compare the outputs.
 
         Args:
-            outputs: tensors that a plain forward pass of the model returned, in order; `[]` to leave them out.
+            outputs: what a plain forward pass of the model returned: one tensor, or several in order; `[]` to leave
+                them out.
 
         Returns:
             True or False; the status itself where not everything could be checked.
@@ -332,6 +336,7 @@ class Trace:
         Raises:
             ArtifactError: the trace was loaded from a bundle, which holds no functions.
             ConfigurationError: the run is incomplete or kept no values.
+            ArgumentTypeError: `outputs` holds no tensors.
 
         Example:
             >>> import torch
@@ -340,7 +345,7 @@ class Trace:
             >>> tl.trace(model, x).validate_forward_pass([model(x)])
             True
         """
-        status = validate_trace(self, GroundTruth(outputs=list(outputs) or None))
+        status = validate_trace(self, GroundTruth(outputs=[outputs]))
         return bool(status) if status.state in {"passed", "failed"} else status
 
     def find_nan(self) -> FindNanResult:
@@ -372,6 +377,7 @@ class Trace:
 
     # reports
 
+    @fitting("trace.summary")
     def summary(
         self,
         level: Literal["auto", "module", "op"] = "auto",
@@ -409,6 +415,7 @@ class Trace:
         )
         return summarize(self, options)
 
+    @fitting("trace.to_pandas")
     def to_pandas(self, columns: Sequence[str] | str | None = None) -> pd.DataFrame:
         """One row for each op, in execution order.
 
@@ -438,6 +445,7 @@ class Trace:
         """
         return extension("tl_viz").draw(self, *args, **options)
 
+    @fitting("trace.save")
     def save(self, path: str | os.PathLike[str], level: str = "portable", *, overwrite: bool = False) -> Path:
         """Write the trace to a directory that `tl.load` reads back.
 
@@ -450,6 +458,7 @@ class Trace:
             The path of the bundle.
 
         Raises:
+            ConfigurationError: `path` is empty or no path.
             ArtifactError: it was refused, or the disk is full; an older bundle is then as it was.
 
         Example:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, final
 from weakref import WeakKeyDictionary
 
@@ -20,6 +21,7 @@ from tl_core._validate_aten import aten_findings
 from tl_core._validate_call import CallChecker, Verdict
 from tl_core._validate_finding import Finding, GroundTruth
 from tl_core._validate_gap import gap_findings
+from tl_core._validate_given import given_outputs
 from tl_core._validate_invariant import invariant_findings
 from tl_core._validate_memory import BufferMemory
 from tl_core._validate_random import RandomReplay
@@ -98,7 +100,10 @@ def validate_trace(trace: Trace, truth: GroundTruth) -> ValidationStatus:
             remedy='trace with save="all"',
             ops=tuple(state.labels.op(op.index) for op in unsaved[:MAX_OPS_NAMED]),
         )
-    status = _Validation(state, backend(info.backend), truth).run()
+    found = backend(info.backend)
+    if truth.outputs is not None:
+        truth = replace(truth, outputs=given_outputs(truth.outputs, examiner_of(found)) or None)
+    status = _Validation(state, found, truth).run()
     _statuses[state] = status
     note_failure(status.failure)
     if status.failure is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tl_core import fitting
+from tl_torch._preflight import arguments, target_of
 from tl_torch._trace import trace
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from tl_core import FindNanResult
 
 
+@fitting("tl.debug.find_nan")
 def find_nan(
     model: torch.nn.Module | Any, inputs: Any = None, input_kwargs: Mapping[str, Any] | None = None
 ) -> FindNanResult:
@@ -32,4 +35,6 @@ def find_nan(
         >>> find_nan(torch.nn.Threshold(0.0, float("nan")), -torch.ones(3)).func_name
         'threshold'
     """
+    target_of(model, "tl.debug.find_nan")
+    arguments(inputs, input_kwargs, "tl.debug.find_nan")
     return trace(model, inputs, input_kwargs).find_nan()

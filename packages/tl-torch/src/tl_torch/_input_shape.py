@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast, final
 import torch
 from torch import nn
 
-from tl_core import ArgumentTypeError
+from tl_core import ArgumentTypeError, fitting
+from tl_torch._preflight import named_kind
 from tl_torch._validation_state import ModelState, RandomState
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class InferInputShapeResult:
     """Forward passes that were run."""
 
 
+@fitting("tl.debug.infer_input_shape")
 def infer_input_shape(model: nn.Module, batch_size: int = 1, *, max_attempts: int = 200) -> InferInputShapeResult:
     """Guess the shape of the input of a model that takes one tensor, and prove it by a forward pass.
 
@@ -67,9 +69,9 @@ def infer_input_shape(model: nn.Module, batch_size: int = 1, *, max_attempts: in
     """
     if not isinstance(model, nn.Module):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
         raise ArgumentTypeError(
-            f"infer_input_shape takes an nn.Module, and was given a {type(model).__name__}.",
+            f"tl.debug.infer_input_shape takes an nn.Module, and was given {named_kind(model)}.",
             code="model_type_unsupported",
-            remedy="infer_input_shape(model)",
+            remedy="tl.debug.infer_input_shape(model)",
         )
     state, generators = ModelState(model, (), {}), RandomState()
     training = model.training

@@ -14,7 +14,7 @@ from typing import Any, cast, final
 import torch
 from torch import nn
 
-from tl_core import ArgumentTypeError, CaptureError, ReentrantTraceError, UnsupportedTensorVariantError
+from tl_core import ArgumentTypeError, CaptureError, ReentrantTraceError, Trace, UnsupportedTensorVariantError
 from tl_torch._compiled import note_unwrapped, source_of
 from tl_torch._seams_table import running
 from tl_torch._structure import tensors_in
@@ -43,8 +43,12 @@ class Target:
         return self.model if self.method == "__call__" else getattr(self.model, self.method)
 
 
-def target_of(model: object) -> Target:
+def target_of(model: object, asked: str = "tl.trace") -> Target:
     """The module and method behind what the user gave.
+
+    Args:
+        model: what was given.
+        asked: the function that it was given to, for messages.
 
     Raises:
         CaptureError: it is scripted or exported (code `scripted_model`), or exported (`model_type_unsupported`).
@@ -63,14 +67,31 @@ def target_of(model: object) -> Target:
             remedy="trace the nn.Module that was exported, or exported.module()",
             model=type(model).__name__,
         )
+    if isinstance(model, Trace):
+        raise _finished(model, asked)
     if not isinstance(model, nn.Module):
         raise ArgumentTypeError(
-            f"tl.trace takes an nn.Module or one of its methods, and was given {_kind(model)}.",
+            f"{asked} takes an nn.Module or one of its methods, and was given {named_kind(model)}.",
             code="model_type_unsupported",
             remedy="put the computation into an nn.Module: class Net(nn.Module): def forward(self, x): ...",
-            model=_kind(model),
+            model=named_kind(model),
         )
     return Target(model=_unwrapped(model), method=method)
+
+
+def _finished(trace: Trace, asked: str) -> ArgumentTypeError:
+    """The refusal of a trace where a model is meant."""
+    ways = {
+        "tl.validate": "trace.validate_forward_pass([model(x)]) checks this trace; tl.validate(model, x) traces the "
+        "model anew and checks that",
+        "tl.debug.find_nan": "trace.find_nan() looks through this trace; tl.debug.find_nan(model, x) runs the model",
+    }
+    return ArgumentTypeError(
+        f"{asked} takes a model, and was given the finished trace {trace.name!r} of {trace.model_class_name}.",
+        code="model_type_unsupported",
+        remedy=ways.get(asked, "this is the trace already: trace.summary(), trace['relu_1'].out, trace.find(...)"),
+        model="Trace",
+    )
 
 
 def _unwrapped(model: nn.Module) -> nn.Module:
@@ -94,22 +115,30 @@ def _scripted(what: str) -> CaptureError:
     )
 
 
-def _kind(value: Any) -> str:
+def named_kind(value: Any) -> str:
+    """What a value is, with its article, for messages."""
+    if value is None:
+        return "None"
     if isinstance(value, type):
         return f"the class {value.__name__}"
     name = getattr(value, "__name__", None)
-    return f"the function {name!r}" if callable(value) and name else f"a {type(value).__name__}"
+    kind = type(value).__name__
+    article = "an" if kind[0] in "aeiouAEIOU" else "a"
+    return f"the function {name!r}" if callable(value) and name else f"{article} {kind}"
 
 
-def check_context() -> None:
+def check_context(asked: str = "tl.trace") -> None:
     """Refuse a trace inside a trace and one in a worker process.
+
+    Args:
+        asked: the function that was called, for messages.
 
     Raises:
         ReentrantTraceError: codes `reentrant_trace`, `worker_process`.
     """
     if running() is not None:
         raise ReentrantTraceError(
-            "A trace is under way on this thread, and tl.trace was called inside it.",
+            f"A trace is under way on this thread, and {asked} was called inside it.",
             code="reentrant_trace",
             remedy="trace the inner model after the outer trace has ended",
         )
@@ -118,7 +147,7 @@ def check_context() -> None:
     rank = torch.distributed.is_available() and torch.distributed.is_initialized() and not process.daemon
     if worker is not None or (multiprocessing.parent_process() is not None and not rank):
         raise ReentrantTraceError(
-            f"tl.trace was called in the worker process {process.name!r}.",
+            f"{asked} was called in the worker process {process.name!r}.",
             code="worker_process",
             remedy="trace in the main process, or in a rank of an initialised torch.distributed job",
             process=process.name,
@@ -129,26 +158,31 @@ def _has_names(value: Any) -> bool:
     return isinstance(value, Mapping) and all(isinstance(key, str) for key in cast("Mapping[Any, Any]", value))
 
 
-def arguments(inputs: object, input_kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def arguments(inputs: object, input_kwargs: Any, asked: str = "tl.trace") -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Positional and keyword arguments of the model.
+
+    Args:
+        inputs: what the user gave as positional arguments.
+        input_kwargs: what the user gave as keyword arguments.
+        asked: the function that they were given to, for messages.
 
     Raises:
         ArgumentTypeError: nothing was given (`inputs_missing`), or `input_kwargs` is no dict (`input_kwargs_invalid`).
     """
     if input_kwargs is not None and not _has_names(input_kwargs):
         raise ArgumentTypeError(
-            f"input_kwargs takes a dict of keyword arguments, and was given {_kind(input_kwargs)}.",
+            f"input_kwargs takes a dict of keyword arguments, and was given {named_kind(input_kwargs)}.",
             code="input_kwargs_invalid",
             remedy='input_kwargs={"attention_mask": mask}',
-            given=_kind(input_kwargs),
+            given=named_kind(input_kwargs),
         )
     kwargs = dict(cast("Mapping[str, Any]", input_kwargs or {}))
     if inputs is None:
         if not kwargs:
             raise ArgumentTypeError(
-                "tl.trace was given no inputs.",
+                f"{asked} was given no inputs.",
                 code="inputs_missing",
-                remedy="tl.trace(model, x); a model without inputs takes inputs=()",
+                remedy=f"{asked}(model, x); a model without inputs takes inputs=()",
             )
         return (), kwargs
     if type(inputs) in (list, tuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from collections import defaultdict
 from contextlib import AbstractContextManager, nullcontext, suppress
@@ -21,7 +20,9 @@ from tl_core import (
     Trace,
     TraceBuilder,
     TraceInfo,
+    fitting,
     save_policy,
+    unknown_option,
 )
 from tl_torch._capture import Recorder
 from tl_torch._diagnostics import Diagnostics
@@ -35,6 +36,7 @@ from tl_torch._preflight import (
     bind,
     check_context,
     check_tensors,
+    named_kind,
     option_names,
     target_of,
 )
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 _numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: itertools.count(1))
 
 
+@fitting("tl.trace")
 def trace(  # noqa: PLR0913 - the entry point
     model: torch.nn.Module | Any,
     inputs: Any = None,
@@ -109,7 +112,7 @@ def trace(  # noqa: PLR0913 - the entry point
     options = CaptureOptions() if capture is None else capture
     if not isinstance(options, CaptureOptions):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
         raise ArgumentTypeError(
-            f"capture= takes tl.CaptureOptions(...), and was given a {type(options).__name__}.",
+            f"capture= takes tl.CaptureOptions(...), and was given {named_kind(options)}.",
             code="capture_invalid",
             remedy="capture=tl.CaptureOptions(recurrence_detection=False)",
             given=type(options).__name__,
@@ -153,15 +156,11 @@ def _unknown_option(option: str) -> ArgumentTypeError:
             option=option,
         )
     known = ("inputs", "input_kwargs", *option_names(trace))
-    close = difflib.get_close_matches(option, known, n=1)
-    meant = f" Did you mean {close[0]!r}?" if close else ""
-    return ArgumentTypeError(
-        f"tl.trace has no option {option!r}.{meant}",
-        code="unknown_option",
-        remedy=f'an argument of the model goes into input_kwargs={{"{option}": ...}}',
-        option=option,
-        options=known,
-    )
+    if option in {field.name for field in fields(CaptureOptions)}:
+        remedy = f"it is an option of the capture: capture=tl.CaptureOptions({option}=...)"
+    else:
+        remedy = f'an argument of the model goes into input_kwargs={{"{option}": ...}}'
+    return unknown_option("tl.trace", option, known, remedy)
 
 
 @final

@@ -14,6 +14,7 @@ from tl_core import (
     GroundTruth,
     Trace,
     ValidationStatus,
+    fitting,
     note_unverified,
     records_of,
     validate_trace,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 ValidationScope = Literal["forward", "backward"]
 
 
+@fitting("tl.validate")
 def validate(
     model: torch.nn.Module | Any,
     inputs: Any = None,
@@ -85,9 +87,9 @@ def validation(
             remedy='scope="forward" checks every op; scope="backward" also the gradients',
             given=scope,
         )
-    target = target_of(model)
-    check_context()
-    given = bind(target, *arguments(inputs, input_kwargs))
+    target = target_of(model, "tl.validate")
+    check_context("tl.validate")
+    given = bind(target, *arguments(inputs, input_kwargs, "tl.validate"))
     state, generators = ModelState(target.model, given.args, given.kwargs), RandomState()
     try:
         with torch.set_grad_enabled(torch.is_grad_enabled() or scope == "backward"):

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal, final, get_args
 
 from torch import nn
 
-from tl_core import ArgumentTypeError, ConfigurationError
+from tl_core import ArgumentTypeError, ConfigurationError, fitting
+from tl_torch._preflight import named_kind
 
 if TYPE_CHECKING:
     from tl_core import CaptureOptions
@@ -32,6 +33,7 @@ class _Defaults:
 _defaults = _Defaults()
 
 
+@fitting("wrap_torch")
 def wrap_torch(*, escape_detector: EscapeDetector | None = None, completeness_witness: bool | None = None) -> None:
     """Set the process-wide defaults of the two capture diagnostics; patches nothing, and may be called again.
 
@@ -98,6 +100,7 @@ def with_defaults(options: CaptureOptions) -> CaptureOptions:
     )
 
 
+@fitting("tl.release_model")
 def release_model(model: nn.Module) -> None:
     """Make sure that nothing of a capture is left on a model, before it is pickled as a whole.
 
@@ -120,7 +123,7 @@ def release_model(model: nn.Module) -> None:
     """
     if not isinstance(model, nn.Module):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
         raise ArgumentTypeError(
-            f"release_model takes an nn.Module, and was given a {type(model).__name__}.",
+            f"tl.release_model takes an nn.Module, and was given {named_kind(model)}.",
             code="model_type_unsupported",
             remedy="tl.release_model(model)",
             given=type(model).__name__,

@@ -101,5 +101,5 @@ def test_no_input_shape() -> None:
     assert (found.found, found.shape, found.example_input) == (False, None, None)
     assert 0 < found.attempts <= 20
     other: Any = 3
-    with pytest.raises(ArgumentTypeError, match=r"infer_input_shape takes an nn\.Module, and was given a int"):
+    with pytest.raises(ArgumentTypeError, match=r"infer_input_shape takes an nn\.Module, and was given an int"):
         tl.infer_input_shape(other)

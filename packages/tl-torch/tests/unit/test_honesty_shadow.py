@@ -168,6 +168,6 @@ def test_model_that_holds_functions_pickles_after_a_trace() -> None:
 
 
 def test_release_of_something_else_is_refused() -> None:
-    with pytest.raises(tl.ArgumentTypeError, match=r"takes an nn\.Module, and was given a int") as caught:
+    with pytest.raises(tl.ArgumentTypeError, match=r"takes an nn\.Module, and was given an int") as caught:
         tl.release_model(3)
     assert caught.value.code == "model_type_unsupported"

@@ -12,7 +12,13 @@ import pytest
 from bundles import Value, everything, network, trace_of, value
 
 import tl_core
-from tl_core import ArtifactError, BackendCapabilityConformanceError, MissingDependencyError
+from tl_core import (
+    ArgumentTypeError,
+    ArtifactError,
+    BackendCapabilityConformanceError,
+    ConfigurationError,
+    MissingDependencyError,
+)
 from tl_core._manifest import decode_manifest, encode_manifest
 
 if TYPE_CHECKING:
@@ -338,7 +344,59 @@ def test_a_parent_that_does_not_exist(tmp_path: Path) -> None:
 
 def test_a_parent_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert refused_save(tmp_path / "file" / "a.tlspec").code == "directory_missing"
+    error = refused_save(tmp_path / "file" / "a.tlspec")
+    assert error.code == "directory_missing"
+    assert str(error) == (
+        f"{tmp_path / 'file'} is a file, so a.tlspec cannot be saved in it.\n  What to do: choose a directory"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "given"),
+    [
+        (None, ArgumentTypeError, "None (NoneType)"),
+        (3, ArgumentTypeError, "3 (int)"),
+        (b"run.tlspec", ArgumentTypeError, "b'run.tlspec' (bytes)"),
+        ("", ConfigurationError, "an empty path"),
+        ("a\0b", ConfigurationError, "a path with a null character"),
+    ],
+)
+def test_what_is_no_path(path: object, kind: type, given: str) -> None:
+    for name, call in (("trace.save", trace_of(value(2)).save), ("tl.load", tl_core.load)):
+        with pytest.raises(kind) as caught:
+            call(path)
+        assert caught.value.code == "path_invalid"
+        assert str(caught.value) == (
+            f'{name} takes the path of a bundle, and was given {given}.\n  What to do: {name}("run.tlspec")'
+        )
+
+
+def test_a_truth_value_that_is_none(bundle: Path) -> None:
+    with pytest.raises(ArgumentTypeError) as caught:
+        tl_core.load(bundle, lazy="no")
+    assert caught.value.code == "lazy_invalid"
+    assert str(caught.value) == (
+        "tl.load(lazy='no'): True or False is meant.\n  What to do: tl.load(path, lazy=False) reads all values now"
+    )
+
+
+def test_a_directory_that_is_no_bundle(tmp_path: Path) -> None:
+    (tmp_path / "a.tlspec").mkdir()
+    error = refused_save(tmp_path / "a.tlspec")
+    assert error.code == "bundle_exists"
+    assert str(error) == (
+        f"{tmp_path / 'a.tlspec'} exists already, and is no bundle.\n  What to do: save under another name"
+    )
+
+
+def test_a_directory_that_takes_no_new_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: str) -> None:
+        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT), path)  # what /proc says
+
+    monkeypatch.setattr("os.mkdir", refuse)
+    error = refused_save(tmp_path / "a.tlspec")
+    assert error.code == "directory_missing"
+    assert error.remedy == "create its directory first, or choose one that takes new files"
 
 
 def test_a_parent_that_may_not_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

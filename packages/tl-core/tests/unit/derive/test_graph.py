@@ -38,7 +38,7 @@ def test_parents_and_children(trace):
     assert names(trace.graph.parents("d_1:1")) == ["b", "e", "z"]
     assert names(trace.graph.children("c_1:1")) == ["e", "f"]
     assert trace.graph.num_edges == 9
-    assert repr(trace.graph) == "<Graph: 9 ops, 9 edges>"
+    assert repr(trace.graph) == "<Graph: 9 nodes, 9 edges>"
 
 
 def test_ancestors_descendants_and_cone(trace):

@@ -570,7 +570,7 @@ def test_repr_of_collections(trace):
 
     lines = repr(run.play(model, run.input()).ops).splitlines()
     assert len(lines) == 14
-    assert lines[0] == "22 ops"
+    assert lines[0] == "22 ops, 20 of them computed"
     assert lines[1] == "   0  <Op input_1:1: float32[2, 3] at x, not saved>"
     assert lines[7] == "      ..."
     assert lines[-1] == "  21  <Op output_1:1: float32[2, 3] from relu_20_20:1, not saved>"

@@ -182,7 +182,7 @@ def test_empty_text_is_refused(make):
 def test_where_takes_a_function(given):
     with pytest.raises(ArgumentTypeError, match=r"where\(\) takes a function of an op") as refused:
         where(given)
-    assert refused.value.remedy == "where(lambda op: op.shape[-1] == 10)"
+    assert refused.value.remedy == "tl.where(lambda op: op.shape[-1] == 10)"
 
 
 @pytest.mark.parametrize("wrong", [lambda a, b: a and b, lambda a, b: a or b, lambda a, b: not a])

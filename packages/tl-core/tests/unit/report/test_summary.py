@@ -584,7 +584,7 @@ def test_branches_on_values_are_counted(run):
         (
             {"level": "ops"},
             ConfigurationError,
-            "summary(level='ops'): there is no such level.",
+            "summary(level='ops'): there is no such level. Did you mean 'op'?",
             "level is one of 'auto', 'module', 'op'",
         ),
         (
@@ -605,7 +605,7 @@ def test_branches_on_values_are_counted(run):
         (
             {"columns": ["flop"]},
             ConfigurationError,
-            "A summary has no column 'flop'.",
+            "A summary has no column 'flop'. Did you mean 'flops'?",
             f"the columns are {', '.join(COLUMNS)}",
         ),
         (
