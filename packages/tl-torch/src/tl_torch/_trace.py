@@ -149,17 +149,14 @@ _CAPTURE_FIELDS = frozenset(field.name for field in fields(CaptureOptions))
 
 def _unknown_option(option: str) -> ArgumentTypeError:
     if option in _CAPTURE_FIELDS:
-        raise ArgumentTypeError(
+        return ArgumentTypeError(
             f"{option} is an option of the capture.",
             code="unknown_option",
             remedy=f"tl.trace(..., capture=tl.CaptureOptions({option}=...))",
             option=option,
         )
     known = ("inputs", "input_kwargs", *option_names(trace))
-    if option in {field.name for field in fields(CaptureOptions)}:
-        remedy = f"it is an option of the capture: capture=tl.CaptureOptions({option}=...)"
-    else:
-        remedy = f'an argument of the model goes into input_kwargs={{"{option}": ...}}'
+    remedy = f'an argument of the model goes into input_kwargs={{"{option}": ...}}'
     return unknown_option("tl.trace", option, known, remedy)
 
 

@@ -76,8 +76,8 @@ def model() -> nn.Module:
         (
             lambda trace: tl.trace(model(), X, keep_orphans=True),
             "unknown_option",
-            "tl.trace has no option 'keep_orphans'.\n"
-            "  What to do: it is an option of the capture: capture=tl.CaptureOptions(keep_orphans=...)",
+            "keep_orphans is an option of the capture.\n"
+            "  What to do: tl.trace(..., capture=tl.CaptureOptions(keep_orphans=...))",
         ),
         (
             lambda trace: tl.trace(model(), X, capture={"keep_orphans": True}),
