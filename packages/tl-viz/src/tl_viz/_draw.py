@@ -172,7 +172,8 @@ def picture(network: Network, options: Options, panel: Panel | None = None) -> D
     if verdict is not None:
         plan = replace(plan, planner="linear_fallback")
         warn_user(verdict.message, verdict.code)
-    wishes = Wishes(fields=options.label)
+    colour, size = (wish if isinstance(wish, str) else "" for wish in (options.color_by, options.size_by))
+    wishes = Wishes(fields=options.label, colour=colour, size=size)
     scene = compose(plan, options.theme, wishes, frames=options.show_containers)
     scene, geometry = _lay_out(scene, options)
     shown = display(scene, geometry, options.theme, title=network.name)

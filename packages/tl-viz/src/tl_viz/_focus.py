@@ -26,17 +26,26 @@ def focus(network: Network, module: str, class_name: str) -> Network:
     inside = [op for op, call in enumerate(network.module_of) if inner.get(call, -2) != -2]
     own = set(inside)
     entering = dict.fromkeys(parent for op in inside for parent in network.parents[op] if parent not in own)
-    leaving = [
-        op
-        for op in inside
-        if any(op in network.parents[reader] for reader in _readers(network, op) if reader not in own)
-    ]
+    readers: dict[int, list[int]] = {}
+    for reader, parents in enumerate(network.parents):
+        if reader not in own:
+            for parent in parents:
+                readers.setdefault(parent, []).append(reader)
+    leaving = [op for op in inside if op in readers]
     order: list[tuple[int, Part]] = [
         *((op, "input") for op in entering),
         *((op, "op") for op in inside),
         *((op, "output") for op in leaving),
     ]
-    return _take(network, order, inner, (f"{class_name} {module}", module.rpartition(":")[0] or module))
+    taken = _take(network, order, inner, (f"{class_name} {module}", module.rpartition(":")[0] or module))
+    said: dict[int, str] = {}
+    for at, (op, part) in enumerate(order):
+        if part == "input":
+            said[at] = f"from {_whereabouts(network, op)}"
+        elif part == "output":
+            first, *more = dict.fromkeys(_whereabouts(network, reader) for reader in readers[op])
+            said[at] = f"to {first}" + (f" +{len(more)}" if more else "")
+    return replace(taken, places=taken.places | said)
 
 
 def _calls_inside(network: Network, module: str) -> dict[int, int]:
@@ -57,8 +66,15 @@ def _calls_inside(network: Network, module: str) -> dict[int, int]:
     return inner
 
 
-def _readers(network: Network, op: int) -> list[int]:
-    return [reader for reader, parents in enumerate(network.parents) if op in parents]
+def _whereabouts(network: Network, op: int) -> str:
+    """Return what people call an op: where it lives, the module that it is, or its function and where that ran."""
+    home = network.module_of[op]
+    if op in network.places:
+        return network.places[op]
+    if home < 0:
+        return network.labels[op]
+    address = network.calls[home].address
+    return address if network.module_of.count(home) == 1 else f"{network.functions[op]} in {address}"
 
 
 def _take(network: Network, order: list[tuple[int, Part]], inner: dict[int, int], title: tuple[str, str]) -> Network:

@@ -74,6 +74,8 @@ class Network:
     """Op -> ops of the previous round that it reads; only in a rolled picture."""
     pinned: frozenset[int] = frozenset()
     """Ops that must stay visible."""
+    islands: frozenset[int] = frozenset()
+    """Ops that neither an input nor an output is connected to, where they are drawn."""
     unseen: dict[str, int] = field(default_factory=dict[str, int])
     """What was left out before planning, in words for the note under the picture -> how many ops."""
 

@@ -71,10 +71,8 @@ def read_panel(trace: Trace, wish: CodePanel) -> Panel | None:
         if path:
             excerpts += _excerpts(path, sorted(set(lines)), "forward" if wish is True else wish)
         else:
-            excerpts += [
-                Excerpt(file=file, path="", first=line, lines=("(the source is not in a saved trace)",))
-                for line in sorted(set(lines))
-            ]
+            why = "(the source is not in a saved trace)" if trace.provenance.loaded else "(there is no such file)"
+            excerpts += [Excerpt(file=file, path="", first=line, lines=(why,)) for line in sorted(set(lines))]
     return Panel(excerpts=_limited(excerpts), line_of=line_of)
 
 

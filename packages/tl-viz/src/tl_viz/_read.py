@@ -103,6 +103,7 @@ def read(trace: Trace, options: Options) -> Network:
         rounds=[op.num_passes for op in ops] if rolled else [1] * len(ops),
         back=back,
         pinned=frozenset(pinned),
+        islands=frozenset(_at(place, label) for label in _islands(ran)) if options.show_orphans else frozenset(),
         marked=frozenset(marked | edited),
         edited=edited,
         rows=_rows(ops, options),
@@ -137,7 +138,11 @@ def _drawn(ops: list[Op], options: Options, unseen: dict[str, int]) -> list[Op]:
         if len(kept) < len(ops):
             unseen["buffers and constants"] = len(ops) - len(kept)
         ops = kept
-    return ops if options.show_orphans else _without_islands(ops, unseen)
+    apart = _islands(ops)
+    if apart and not options.show_orphans:
+        unseen["connected to no input and no output"] = len(apart)
+        ops = [op for op in ops if op.label not in apart]
+    return ops
 
 
 def _at(place: dict[str, int], label: str) -> int:
@@ -155,7 +160,7 @@ def _slots(every: list[Op], ops: list[Op], place: dict[str, int]) -> dict[int, d
         if again is not None:
             texts = slots_of(again) | texts
         slots = {where: text for label, text in texts.items() if (where := _at(place, label)) >= 0}
-        if slots:
+        if len(slots) > 1:
             found[at] = slots
     return found
 
@@ -176,27 +181,25 @@ def _path(trace: Trace, call: ModuleCall) -> tuple[str, ...]:
     return tuple(reversed(path))
 
 
-def _without_islands(ops: list[Op], unseen: dict[str, int]) -> list[Op]:
-    """Drop ops from which neither an input nor an output can be reached along edges of either direction."""
-    place = {op.label: at for at, op in enumerate(ops)}
-    near: list[list[int]] = [[] for _ in ops]
-    for at, op in enumerate(ops):
+def _islands(ops: list[Op]) -> set[str]:
+    """Return labels of ops from which neither an input nor an output can be reached along edges of either direction."""
+    near: dict[str, list[str]] = {op.label: [] for op in ops}
+    for op in ops:
+        label = op.label
         for name in op.parents:
-            if name in place:
-                near[at].append(place[name])
-                near[place[name]].append(at)
-    waiting = [at for at, op in enumerate(ops) if op.is_input or op.is_output]
+            if name in near:
+                near[label].append(name)
+                near[name].append(label)
+    waiting = [op.label for op in ops if op.is_input or op.is_output]
     if not waiting:
-        return ops
+        return set()
     reached = set(waiting)
     while waiting:
         for other in near[waiting.pop()]:
             if other not in reached:
                 reached.add(other)
                 waiting.append(other)
-    if len(reached) < len(ops):
-        unseen["connected to no input and no output"] = len(ops) - len(reached)
-    return [op for at, op in enumerate(ops) if at in reached]
+    return near.keys() - reached
 
 
 def _params(trace: Trace, ops: list[Op]) -> tuple[list[int], list[bool]]:

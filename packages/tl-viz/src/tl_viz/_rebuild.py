@@ -63,6 +63,7 @@ def rebuild(network: Network, order: Sequence[tuple[int, bool]], moved: dict[int
         slots={op: _moved(slots, moved) for op, slots in table(network.slots).items()},
         back={op: sources(found) for op, found in table(network.back).items()},
         pinned=kept(network.pinned),
+        islands=kept(network.islands),
         marked=kept(network.marked),
         edited=kept(network.edited),
     )

@@ -47,7 +47,19 @@ def load(name):
 def store(name, network):
     """Write a network, without what is only said on hover."""
     fields = asdict(network)
-    for column in ("tips", "links", "rows", "owners", "tints", "sizes", "pinned", "marked", "edited", "ending"):
+    for column in (
+        "tips",
+        "links",
+        "rows",
+        "owners",
+        "tints",
+        "sizes",
+        "pinned",
+        "marked",
+        "edited",
+        "ending",
+        "islands",
+    ):
         del fields[column]
     text = json.dumps(fields, separators=(",", ":")).encode()
     (FOLDER / f"{name}.json.gz").write_bytes(gzip.compress(text, mtime=0))

@@ -128,9 +128,17 @@ def test_module_draws_only_what_ran_inside(trace):
     assert texts(drawing)[::2] != []
     roles = [(node.role, node.rows[0].text) for node in drawing.scene.nodes()]
     assert [text for role, text in roles if role == "op"] == ["c_fc", "act", "c_proj"]
-    assert [text for role, text in roles if role == "input"] == ["from layernorm_4_46"]
-    assert [text for role, text in roles if role == "output"] == ["to outside: linear_8_49"]
+    assert [text for role, text in roles if role == "input"] == ["from transformer.h.1.ln_2"]
+    assert [text for role, text in roles if role == "output"] == ["to add in transformer.h.1"]
     assert drawing.collapse_plan.total == 3
+
+
+def test_what_several_read_outside_of_a_module_names_the_first():
+    run = Recorder()
+    y = run.layer("stem", "Conv2d", "conv2d", run.input(address="image"), size=(8, 8))
+    trace = run.done(run.op("add", run.layer("a", "Linear", "linear", y, size=(8, 8)), run.op("exp", y)))
+    ends = [node.rows[0].text for node in trace.draw(module="stem").scene.nodes() if node.role != "op"]
+    assert ends == ["from image", "to a +1"]
 
 
 def test_a_container_that_is_never_called_can_be_drawn(trace):
@@ -162,6 +170,13 @@ def test_colour_and_size_follow_a_number(trace):
     assert nodes[last].width == pytest.approx(2 * plain[last].width, abs=0.2)
     by_function = trace.draw(collapse="none", color_by=lambda op: op.index).scene.nodes()
     assert [node.tint for node in by_function] == [node.tint for node in nodes.values()]
+
+
+def test_the_legend_says_what_colours_and_sizes_mean(trace):
+    notes = trace.draw(color_by="index", size_by="size_bytes").notes
+    assert notes[-2].startswith("colour: index from ")
+    assert notes[-1].startswith("size: size_bytes up to ")
+    assert trace.draw(color_by=lambda op: op.index).notes[-1].startswith("colour: value from ")
 
 
 def test_highlight_outlines_what_the_selector_means(trace):
@@ -300,3 +315,26 @@ def test_islands_are_counted_or_drawn():
     assert whole.collapse_plan.items == 5
     assert without.collapse_plan.total == whole.collapse_plan.total == 5
     assert all_faults(whole.scene, whole.geometry) == []
+    assert trace.draw(show_orphans=True).collapse_plan.items == 5
+
+
+def test_islands_are_not_mixed_with_what_has_no_effect():
+    run = Recorder(keep_orphans=True)
+    x = run.input()
+    run.op("exp", run.op("ones"))
+    run.op("neg", run.op("log", x))
+    nodes = list(run.done(run.op("relu", x)).draw(show_orphans=True).scene.nodes())
+    assert [node.rows[0].text for node in nodes] == ["x", "ones", "exp", "2 ops", "relu", "output_1"]
+
+
+def test_a_closed_module_says_what_its_containers_hold():
+    run = Recorder()
+    x = run.input()
+    with run.module("stage", "Stage"), run.module("stage.blocks", "Sequential"):
+        for index in range(3):
+            x = run.layer(f"stage.blocks.{index}", "Linear", "linear", x, size=(8, 8))
+    for name in ("exp", "log", "neg", "tanh"):
+        x = run.op(name, x)
+    drawing = run.done(x).draw(collapse="max", fold_repeats=False)
+    node = next(node for node in drawing.scene.nodes() if node.ops == 3)
+    assert [row.text for row in node.rows][:3] == ["stage", "Stage", "Linear ×3"]

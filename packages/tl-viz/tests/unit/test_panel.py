@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import sourced
+from recorder import Recorder
 
 from tl_core import ArgumentTypeError
 
@@ -80,3 +81,12 @@ def test_the_panel_stands_beside_the_graph():
     plain, panelled = sourced.small().draw(), sourced.small().draw(code_panel=True)
     assert panelled.geometry == plain.geometry
     assert panelled.width > plain.width
+
+
+def test_source_that_is_no_file_is_said_to_be_none():
+    run = Recorder()
+    code = compile("y = op('relu', x, frames=here())", "<typed>", "exec")
+    names = {"op": run.op, "x": run.input(), "here": sourced.here}
+    exec(code, names)
+    drawing = run.done(names["y"]).draw(code_panel=True)
+    assert "   1  (there is no such file)" in said(drawing)

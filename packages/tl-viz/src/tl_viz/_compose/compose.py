@@ -239,5 +239,8 @@ def _notes(plan: Plan, work: _Work) -> tuple[str, ...]:
         notes.insert(0, network.ending)
     notes += [f"not drawn: {count(number, 'op')} ({why})" for why, number in network.unseen.items()]
     if network.tints:
-        notes.append(f"colour: from {amount(work.tints[0])} (pale) to {amount(work.tints[1])} (strong)")
+        low, high = (amount(value) for value in work.tints)
+        notes.append(f"colour: {work.wishes.colour or 'value'} from {low} (pale) to {high} (strong)")
+    if network.sizes:
+        notes.append(f"size: {work.wishes.size or 'value'} up to {amount(work.largest)}, at twice the usual size")
     return tuple(notes)

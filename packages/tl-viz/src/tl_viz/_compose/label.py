@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tl_viz._measure import SLOT_SIZE, shorten, text_width
 from tl_viz._names import address_range, amount, count, relative, shape_range, shape_text, summary
-from tl_viz._plan import VIEWS
+from tl_viz._plan import CONTAINERS, VIEWS
 from tl_viz._scene import TextRow
 
 if TYPE_CHECKING:
@@ -31,6 +31,10 @@ class Wishes:
 
     fields: tuple[str, ...] = ("name", "shape", "params")
     """Out of `name`, `shape`, `params`, `inside`, `ops`."""
+    colour: str = ""
+    """What the colours stand for, in the words of the user."""
+    size: str = ""
+    """What the sizes stand for."""
 
 
 def box_size(rows: tuple[TextRow, ...], slots: dict[int, str] | None = None) -> tuple[float, float]:
@@ -211,8 +215,9 @@ def _kinds(tree: Tree, branch: Branch) -> list[str]:
     network = tree.network
     kinds: list[str] = []
     for child in branch.children:
-        if child.call >= 0:
-            inner = [network.calls[child.call].class_name]
+        name = network.calls[child.call].class_name if child.call >= 0 else ""
+        if name and not (name in CONTAINERS and child.children):
+            inner = [name]
         elif child.kind == "op":
             inner = [network.functions[child.op]]
         else:

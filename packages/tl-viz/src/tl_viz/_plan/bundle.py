@@ -56,8 +56,8 @@ def _spare_siblings(network: Network, alive: list[bool]) -> None:
 
 
 def _needed(network: Network) -> list[bool]:
-    """Return for each op whether an output, or something that must stay visible, can be reached from it."""
-    alive = [role == "output" or op in network.pinned for op, role in enumerate(network.roles)]
+    """Return for each op whether an output, or something that shall be visible, can be reached from it."""
+    alive = [role == "output" or op in network.pinned or op in network.islands for op, role in enumerate(network.roles)]
     if not any(role == "output" for role in network.roles):
         return [True] * len(alive)
     waiting = [op for op, needed in enumerate(alive) if needed]
@@ -112,8 +112,9 @@ def _gather(branch: Branch, members: list[int], readers: list[list[int]]) -> Non
 def _gather_constants(network: Network, root: Branch) -> None:
     """Put neighbouring ops that depend on no input and read no parameter into one branch."""
     fixed: list[bool] = []
+    apart = network.pinned | network.islands
     for op, parents in enumerate(network.parents):
-        own = network.roles[op] == "op" and not network.learned[op] and op not in network.pinned
+        own = network.roles[op] == "op" and not network.learned[op] and op not in apart
         fixed.append(own and op not in network.back and all(fixed[parent] for parent in parents))
     if not any(fixed):
         return
