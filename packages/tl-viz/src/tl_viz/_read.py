@@ -76,14 +76,8 @@ def read(trace: Trace, options: Options) -> Network:
     unseen: dict[str, int] = {}
     ran = _drawn(every, options, unseen)
     rolled = options.view == "rolled"
-    back: dict[int, tuple[int, ...]] = {}
-    if rolled:
-        ops, parents, back = roll(ran)
-        place = {op.layer_label: at for at, op in enumerate(ops)}
-    else:
-        ops = ran
-        place = {op.label: at for at, op in enumerate(ops)}
-        parents = [tuple([place[name] for name in op.parents if name in place]) for op in ops]
+    ops, parents, back = roll(ran) if rolled else _unrolled(ran)
+    place = {op.layer_label if rolled else op.label: at for at, op in enumerate(ops)}
     calls = _Calls(trace)
     params, learned = _params(trace, ops)
     marked = _marked(trace, ops, options)
@@ -129,6 +123,12 @@ def _with_stop(network: Network, trace: Trace, calls: _Calls, last: int) -> Netw
     call = open_call(trace)
     home = -1 if call is None else calls.index(_path(trace, call))
     return show_stop(replace(network, calls=calls.found), trace, last, home)
+
+
+def _unrolled(ops: list[Op]) -> tuple[list[Op], list[tuple[int, ...]], dict[int, tuple[int, ...]]]:
+    """Return every op, what each reads, and nothing that a round leaves to the next."""
+    place = {op.label: at for at, op in enumerate(ops)}
+    return ops, [tuple([place[name] for name in op.parents if name in place]) for op in ops], {}
 
 
 def _drawn(ops: list[Op], options: Options, unseen: dict[str, int]) -> list[Op]:

@@ -330,11 +330,13 @@ def test_islands_are_not_mixed_with_what_has_no_effect():
 def test_a_closed_module_says_what_its_containers_hold():
     run = Recorder()
     x = run.input()
-    with run.module("stage", "Stage"), run.module("stage.blocks", "Sequential"):
-        for index in range(3):
-            x = run.layer(f"stage.blocks.{index}", "Linear", "linear", x, size=(8, 8))
+    with run.module("stage", "Stage"):
+        with run.module("stage.blocks", "Sequential"):
+            for index in range(3):
+                x = run.layer(f"stage.blocks.{index}", "Linear", "linear", x, size=(8, 8))
+        x = run.op("relu", x)
     for name in ("exp", "log", "neg", "tanh"):
         x = run.op(name, x)
     drawing = run.done(x).draw(collapse="max", fold_repeats=False)
-    node = next(node for node in drawing.scene.nodes() if node.ops == 3)
-    assert [row.text for row in node.rows][:3] == ["stage", "Stage", "Linear ×3"]
+    node = next(node for node in drawing.scene.nodes() if node.ops == 4)
+    assert [row.text for row in node.rows][:3] == ["stage", "Stage", "Linear ×3, relu"]
