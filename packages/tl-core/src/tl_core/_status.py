@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 Check = Literal[
     "argument_logging", "aten_values_consistent", "bfs_completeness", "degenerate_forward", "forward_replay", "ground_truth",
-    "ground_truth_missing_out", "metadata_invariant", "perturbation", "precondition_refusal", "retrace_mismatch",
-    "source_provenance",
+    "ground_truth_missing_out", "metadata_invariant", "perturbation", "precondition_refusal", "source_provenance",
 ]  # fmt: skip
 """What was checked when something failed."""
 

@@ -26,7 +26,7 @@ TensorT: Any = torch.Tensor
 
 Role = Literal["metadata", "read", "expose", "composite", "rebind", "higher_order", "call"]
 """metadata: nothing to record; read: a value becomes Python; expose: memory becomes reachable from outside;
-composite: a Python function of torch whose body is opened; rebind: `tensor.data = other`; higher_order: it is given functions; call: everything else."""
+composite: a Python function of torch whose body is opened; rebind: `tensor.data`, which lazy parameters use to be made; higher_order: it is given functions; call: everything else."""
 
 WriteRule = Literal["none", "first", "declared", "moved"]
 """none: writes what it returns, if that existed before; first: writes its first argument; declared: writes what the
@@ -248,7 +248,7 @@ def describe(function: Callable[..., Any]) -> FunctionInfo:
     if isinstance(function, HigherOrderOperator):
         return FunctionInfo(name, f"higher_order::{name}", "higher_order")
     if kernel == "__get__":
-        info = FunctionInfo(name, name, "call")
+        info = FunctionInfo(name, name, "rebind" if name == "data" else "call")  # lazy parameters read it to be made
         info.trusted = False
         info.getter = True
         return info

@@ -124,12 +124,14 @@ def _validation(
         random_state=random_state,
         random_state_after=TorchExaminer().random_state(),
     )
+    made = [param.reference() for param in records_of(run).params if param.reference is not None]
     state.restore()
     generators.restore()
     truth = replace(truth, unaccounted=_unaccounted(target, given))
     state.restore()
     generators.restore()
     status = validate_trace(run, truth)
+    made.clear()  # those that the forward itself made are gone from the model by now, and were needed until here
     if scope == "backward" and status.passed:
         return backward_status(target, given, run, status, (state, generators))
     return status

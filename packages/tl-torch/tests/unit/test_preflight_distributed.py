@@ -149,6 +149,13 @@ def test_mesh_that_nothing_uses_is_for_information_only(mesh: object) -> None:
     assert (finding["kind"], finding["site"]) == ("device_mesh", "mesh")
 
 
+def test_wrapper_of_distributed_data_parallelism_is_looked_through() -> None:
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
+    trace = tl.trace(nn.parallel.DistributedDataParallel(model), X)
+    assert [(op.func_name, op.module) for op in trace.ops if op.kind == "op"] == [("linear", "0"), ("relu", "1")]
+    assert trace.capture_verified
+
+
 class Raises(dict):
     def items(self) -> object:
         raise OSError("no")

@@ -100,6 +100,15 @@ def test_a_value_of_another_shape() -> None:
     assert failure.message == "its value has the shape [3], and its record says [2, 2]"
 
 
+def test_an_output_whose_value_was_not_saved() -> None:
+    run, ops = chain()
+    trace = run.finish(ops[2])
+    run.builder.ops[-1].payload = None
+    failure = failure_of(trace, [ops[2].payload])
+    assert (failure.check, failure.op_label) == ("ground_truth_missing_out", "output_1:1")
+    assert failure.message == "its value was not saved"
+
+
 def test_a_forged_replacement() -> None:
     run, ops = chain()
     call = ops[1].call
