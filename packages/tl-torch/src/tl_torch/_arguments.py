@@ -325,7 +325,7 @@ class ArgumentReader:
 
     def here(self) -> Frames:
         """Where the user stands."""
-        return self._frames.walk(caller(1), self._calls.running, len(self._calls.running))
+        return self._frames.where(caller(1))
 
 
 def _described(record: OpRecord | ParamRecord) -> str:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import CodeType
 
-    from tl_core import CallRecord, OpRecord, SavePolicy, TraceBuilder
+    from tl_core import CallRecord, Frames, OpRecord, SavePolicy, TraceBuilder
     from tl_torch._census import Census
     from tl_torch._snapshot import Keeper
     from tl_torch._surroundings import Surroundings
@@ -240,12 +240,9 @@ class Recorder(TorchFunctionMode):
             pure = False
         written = () if pure else log.written(info, args, kwargs, versions, outputs[0])
         calls = self.calls
-        frames = self.frames
-        site = frames.walk(frame_at(2), calls.running, len(calls.running))
-        methods = frames.method_frames
-        if calls.direct or (methods and (len(methods) > 1 or id(methods[0].f_code) not in calls.own)):
-            calls.attribute(methods)
-        methods.clear()  # a frame keeps what its function holds
+        site = calls.site
+        if site is None:
+            site = self._site()
         call = self.builder.call(
             info.name, info.kernel, func, template, named, tuple(dict.fromkeys(params)) if params else (), site,
             duration, bool(written) and info.write_rule in _IN_PLACE,
@@ -257,6 +254,16 @@ class Recorder(TorchFunctionMode):
         if written:
             log.note(call, info, args, written, records[0])
         return result
+
+    def _site(self) -> Frames:
+        """Where the call under way stands; opens and closes the calls of methods that run without their module."""
+        calls, frames = self.calls, self.frames
+        site = frames.walk(frame_at(3))
+        methods = frames.method_frames
+        if calls.direct or (methods and (len(methods) > 1 or id(methods[0].f_code) not in calls.own)):
+            calls.attribute(methods)
+        methods.clear()  # a frame keeps what its function holds
+        return site
 
     def _record_output(
         self, call: CallRecord, position: int, output: torch.Tensor, own: tuple[int, ...],

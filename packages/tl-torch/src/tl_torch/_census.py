@@ -74,12 +74,8 @@ class _Dispatch(Struct, gc=False, eq=False):
 class Census(TorchDispatchMode):
     """Watches the dispatches of one run on one thread."""
 
-    def __init__(
-        self, builder: TraceBuilder, frames: FrameWalker, running: Sequence[ModuleCallRecord], *, rows: bool,
-        values: bool,
-    ) -> None:  # fmt: skip
+    def __init__(self, builder: TraceBuilder, frames: FrameWalker, *, rows: bool, values: bool) -> None:
         super().__init__()  # pyright: ignore[reportUnknownMemberType] - torch does not annotate it
-        self._running = running
         self._builder = builder
         self._frames = frames
         self._rows = rows
@@ -134,7 +130,7 @@ class Census(TorchDispatchMode):
                 return func(*args, **kwargs)
             status = "alias" if found == "none" and is_view_operator(func) else found
             if status == "none":
-                frames = self._frames.walk(frame, self._running, len(self._running))
+                frames = self._frames.where(frame)
         inputs = self._facts(args) if self._rows else ()
         note = _Dispatch(func, span, status, self._builder.module, frames, inputs)
         self._dispatches.append(note)

@@ -39,7 +39,7 @@ class Diagnostics:
         shadow = options.escape_detector == "shadow"
         if options.aten_ops or options.completeness_witness or shadow:
             self._census = Census(
-                recorder.builder, recorder.frames, recorder.calls.running,
+                recorder.builder, recorder.frames,
                 rows=bool(options.aten_ops), values=options.aten_ops == "values",
             )  # fmt: skip
             recorder.watch_dispatches(self._census)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, cast, final
 import torch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from types import CodeType, FrameType
 
     from tl_core import Frames
@@ -25,18 +24,19 @@ _USER, _METHOD, _FRAMEWORK, _FRAMEWORK_METHOD, _ENTRY, _MODULE_CALL = range(6)
 class FrameWalker:
     """Walks the stack of the running thread; one object a run, so that equal call sites are one tuple."""
 
-    __slots__ = ("entry", "_methods", "_run", "_roles", "_sites", "_tails", "method_frames")
+    __slots__ = ("_methods", "_roles", "_run", "_sites", "entry", "method_frames", "tail")
 
     def __init__(self, entry: CodeType, run: CodeType, methods: frozenset[int]) -> None:
         self.entry = entry
         """Code at which the stack of a recorded call ends."""
-        self._methods = methods
+        self.tail: Frames = ()
+        """Call site of the innermost running module call: where the stack of everything inside it goes on."""
         self.method_frames: list[FrameType] = []
         """Frames of module methods that the last walk met inside the innermost module call, innermost first."""
         self._run = run
+        self._methods = methods
         self._roles: dict[int, tuple[CodeType, int]] = {}
         self._sites: dict[tuple[int, ...], Frames] = {}
-        self._tails: dict[object, Frames] = {}
 
     def _role(self, code: CodeType) -> int:
         if code is self.entry:
@@ -50,31 +50,27 @@ class FrameWalker:
         self._roles[id(code)] = (code, role)
         return role
 
-    def enter(self, call: object, frame: FrameType, outer: object) -> None:
-        """Note where `call` was made: at `frame`, the forward of the module call `outer` and all that runs inside it."""
-        tail = self._tails.get(outer)
-        if tail is None:
-            return  # it is walked once an op needs it
+    def at(self, frame: FrameType) -> Frames:
+        """User frames from `frame` outwards, where nothing but it runs inside the innermost module call."""
         code = frame.f_code
         known = self._roles.get(id(code))
-        if (known[1] if known is not None else self._role(code)) <= _METHOD:
-            site = (id(code), frame.f_lasti, id(tail))
-            found = self._sites.get(site)
-            if found is None:
-                found = self._sites[site] = cast("Frames", ((code, frame.f_lasti), *tail)[:MAX_FRAMES])
-            tail = found
-        self._tails[call] = tail
+        if (known[1] if known is not None else self._role(code)) > _METHOD:
+            return self.tail
+        site = (id(code), frame.f_lasti, id(self.tail))
+        frames = self._sites.get(site)
+        if frames is None:
+            frames = self._sites[site] = cast("Frames", ((code, frame.f_lasti), *self.tail)[:MAX_FRAMES])
+        return frames
 
-    def walk(self, frame: FrameType | None, running: Sequence[object], depth: int) -> Frames:
-        """User frames from `frame` outwards, innermost first.
+    def where(self, frame: FrameType | None) -> Frames:
+        """User frames from `frame` outwards, innermost first."""
+        frames = self.walk(frame)
+        self.method_frames.clear()
+        return frames
 
-        `running[:depth]` are the module calls that are under way. The part of the stack outside the innermost of them
-        is the same for all calls inside it, so it is walked once and kept.
-        """
+    def walk(self, frame: FrameType | None) -> Frames:
+        """User frames from `frame` outwards; leaves the frames of methods for the caller to use and to clear."""
         methods = self.method_frames = []
-        return self._walk(frame, running, depth, methods)
-
-    def _walk(self, frame: FrameType | None, running: Sequence[object], depth: int, methods: list[FrameType]) -> Frames:
         key: list[int] = []
         pairs: list[tuple[CodeType, int]] = []
         roles = self._roles
@@ -95,11 +91,7 @@ class FrameWalker:
             elif role == _FRAMEWORK_METHOD:
                 methods.append(frame)
             elif role == _MODULE_CALL:
-                call = running[depth - 1]
-                known_tail = self._tails.get(call)
-                if known_tail is None:
-                    known_tail = self._tails[call] = self._walk(frame.f_back, running, depth - 1, [])
-                tail = known_tail
+                tail = self.tail
                 break
             elif role == _ENTRY:
                 break

@@ -11,12 +11,12 @@ from torch import nn
 
 from tl_torch._compiled import source_of
 from tl_torch._frames import frame_at
-from tl_torch._torch_private import current_functorch_level
+from tl_torch._torch_private import current_functorch_level, has_forward_hooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from tl_core import ModuleCallRecord, ModuleRecord
+    from tl_core import Frames, ModuleCallRecord, ModuleRecord
     from tl_torch._capture import Recorder
     from tl_torch._handover import Unchanged
 
@@ -73,11 +73,13 @@ def _codes(function: Any) -> list[CodeType]:
 class ModuleCalls:
     """Follows the module calls of one run."""
 
-    __slots__ = ("_forwards", "_recorder", "direct", "own", "running", "unchanged")
+    __slots__ = ("_forwards", "_recorder", "direct", "own", "running", "site", "unchanged")
 
     def __init__(self, recorder: Recorder, forwards: dict[type, frozenset[int]]) -> None:
         self._recorder = recorder
         self._forwards = forwards
+        self.site: Frames | None = None
+        """Call site of everything inside the innermost call, where no code of the user runs in it."""
         self.own: frozenset[int] = frozenset()
         """Identities of the code that makes up the forward of the innermost running module."""
         self.running: list[ModuleCallRecord] = []
@@ -92,42 +94,50 @@ class ModuleCalls:
         """Run a module call and note what went in and what came out."""
         if current_functorch_level() is not None:  # inside a transform, which is one op
             return original(module, *args, **kwargs)
-        recorder = self._recorder
-        frames, running = recorder.frames, self.running
         frame = frame_at(3)  # beyond the two functions that every module call goes through
-        if id(frame.f_code) in self.own and not self.direct:
-            call = recorder.builder.enter(self._record_of(module))
-            inside: Any = frame.f_back  # what torch runs between the module call and its forward
-            if inside.f_back.f_code is RUN:
-                frames.enter(call, frame, running[-1])
-        else:
-            frames.walk(frame, running, len(running))
-            self.attribute(frames.method_frames)
-            call = recorder.builder.enter(self._record_of(module))
+        site = self._site_of_call(frame)
+        call = self._recorder.builder.enter(self._record_of(module))
         source = source_of(module)
         if source is not None:
-            return self.run(call, type(module), (args, kwargs), source, args, kwargs)
+            return self.run(call, module, (args, kwargs), site, source, args, kwargs)
         given = args[0] if len(args) == 1 and not kwargs else (args, kwargs)
-        return self.run(call, type(module), given, original, (module, *args), kwargs)
+        return self.run(call, module, given, site, original, (module, *args), kwargs)
+
+    def _site_of_call(self, frame: FrameType) -> Frames:
+        """Where the module call stands that `frame` makes."""
+        frames = self._recorder.frames
+        if id(frame.f_code) in self.own and not self.direct:
+            inside: Any = frame.f_back  # what torch runs between the module call and its forward
+            if inside.f_back.f_code is RUN:
+                return frames.at(frame)
+            site = frames.walk(frame)
+        else:
+            site = frames.walk(frame)
+            self.attribute(frames.method_frames)
+        frames.method_frames.clear()
+        return site
 
     def method_call(
         self, function: Callable[..., Any], model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
         """Run a method of the root model in place of a call of the model."""
         call = self._recorder.builder.enter(self._record_of(model), function.__name__)
-        return self.run(call, type(model), (args, kwargs), function, args, kwargs)
+        return self.run(call, model, (args, kwargs), (), function, args, kwargs)
 
     def run(
-        self, call: ModuleCallRecord, kind: type, given: object, function: Callable[..., Any], args: Sequence[Any],
-        kwargs: Mapping[str, Any],
+        self, call: ModuleCallRecord, module: nn.Module, given: object, site: Frames, function: Callable[..., Any],
+        args: Sequence[Any], kwargs: Mapping[str, Any],
     ) -> Any:  # fmt: skip
         """Run what a call consists of and note what came out; the stack of what runs inside ends here."""
         recorder = self._recorder
-        handover = recorder.handover
+        frames, handover = recorder.frames, recorder.handover
         call.inputs = handover.ops_in(given)
         outer, self.direct = self.direct, []
+        closed = id(module) in recorder.sources.closed and not has_forward_hooks(module)
+        outer_site, self.site = self.site, site if closed else None
         outside, self.unchanged = self.unchanged, []
-        own, self.own = self.own, self._forwards.get(kind, _NONE)
+        own, self.own = self.own, self._forwards.get(type(module), _NONE)
+        tail, frames.tail = frames.tail, site
         self.running.append(call)
         try:
             result = function(*args, **kwargs)
@@ -140,6 +150,8 @@ class ModuleCalls:
             self.direct = outer
             self.unchanged = outside
             self.own = own
+            self.site = outer_site
+            frames.tail = tail
             self.running.pop()
             recorder.builder.exit(call)
         return result

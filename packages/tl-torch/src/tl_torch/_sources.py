@@ -51,7 +51,7 @@ class Sources:
     """The inventory of one model, taken before it runs."""
 
     __slots__ = (
-        "_alive", "_builder", "_prepared", "_root", "_unattached", "_visited", "attention", "classes", "created",
+        "_alive", "_builder", "_prepared", "_root", "_unattached", "_visited", "attention", "classes", "closed", "created",
         "functions", "held", "modules", "params", "scripted", "truncated",
     )  # fmt: skip
 
@@ -60,6 +60,8 @@ class Sources:
         self._visited: set[int] = set()
         self.modules: dict[int, ModuleRecord] = {}
         self.classes: set[type] = set()
+        self.closed: set[int] = set()
+        """Identities of layers of torch's own that hold nothing that could run code of the user."""
         self.params: dict[int, KnownParam] = {}
         self.held: dict[int, Held] = {}
         self.functions: list[types.FunctionType] = []
@@ -95,7 +97,9 @@ class Sources:
                 self.classes.add(kind)
             if kind in ATTENTION:
                 self.attention.append((address, module))
-            self._attributes(module, address)
+            plain = self._attributes(module, address)
+            if plain and kind.__module__.startswith("torch.nn.modules.") and not own_children(module):
+                self.closed.add(key)
         else:
             record.aliases += (address,)
         prefix = f"{address}." if address else ""
@@ -167,7 +171,9 @@ class Sources:
             record.aliases += (address,)
         return record.index
 
-    def _attributes(self, module: nn.Module, address: str) -> None:
+    def _attributes(self, module: nn.Module, address: str) -> bool:
+        """Look for tensors and functions among the attributes of a module; whether all are plain values."""
+        plain = True
         attributes = vars(module)
         names = list(attributes)
         if names[: len(_MODULE_STATE)] == _MODULE_STATE:
@@ -177,8 +183,9 @@ class Sources:
             kind = cast("type[object]", type(value))
             if kind in PLAIN_TYPES or name in _MODULE_STATE:
                 continue
-            if kind is tuple and PLAIN_TYPES.issuperset(map(type, value)):  # strides, paddings
+            if (kind is tuple or kind is list) and PLAIN_TYPES.issuperset(map(type, value)):  # strides, paddings
                 continue
+            plain = False
             path = f"{address}.{name}" if address else name
             if isinstance(value, functools.partial):
                 self._partial(cast("functools.partial[Any]", value), path)
@@ -186,6 +193,7 @@ class Sources:
                 self.functions.append(value)
             elif not isinstance(value, _FUNCTIONS):
                 self._scan(value, path)
+        return plain
 
     def _scan(self, value: Any, path: str) -> None:
         for address, tensor in readable_tensors(value, path, self.truncated, self._visited):

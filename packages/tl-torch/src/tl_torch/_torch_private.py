@@ -143,17 +143,17 @@ def has_pre_hooks(module: torch.nn.Module) -> bool:
 
 def own_params(module: torch.nn.Module) -> dict[str, torch.nn.Parameter | None]:
     """Parameters that a module owns directly, tied ones included."""
-    return cast("Any", module)._parameters
+    return module.__dict__["_parameters"]
 
 
 def own_buffers(module: torch.nn.Module) -> dict[str, torch.Tensor | None]:
     """Buffers that a module owns directly, shared ones included."""
-    return cast("Any", module)._buffers
+    return module.__dict__["_buffers"]
 
 
 def own_children(module: torch.nn.Module) -> dict[str, torch.nn.Module | None]:
     """Modules registered directly on a module, shared ones included."""
-    return cast("Any", module)._modules
+    return module.__dict__["_modules"]
 
 
 UninitializedTensorMixin: Any = cast("Any", torch.nn.parameter).UninitializedTensorMixin
@@ -196,6 +196,18 @@ def schema_text(overload: Any) -> str:
 def is_view_operator(overload: Any) -> bool:
     """Whether what an operator returns shows memory of an argument."""
     return bool(overload.is_view)
+
+
+_nn_module: Any = torch.nn.modules.module
+
+
+def has_forward_hooks(module: torch.nn.Module) -> bool:
+    """Whether a call of a module runs hooks around its forward, its own or those of all modules."""
+    own = module.__dict__
+    return bool(
+        own["_forward_hooks"] or own["_forward_pre_hooks"]
+        or _nn_module._global_forward_hooks or _nn_module._global_forward_pre_hooks
+    )  # fmt: skip
 
 
 def forward_hooks_of(module: torch.nn.Module) -> list[Callable[..., Any]]:
