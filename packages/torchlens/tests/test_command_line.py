@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import pathlib
 import subprocess
 import sys
 from importlib.metadata import version
@@ -14,6 +17,7 @@ from torch import nn
 import tl_core
 import tl_torch
 from torchlens._command_line import run, versions
+from torchlens._demo import make_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,11 +90,125 @@ def test_a_missing_bundle_is_a_message_with_a_remedy_and_status_2(tmp_path: Path
     assert "Traceback" not in finished.stderr
 
 
-def test_an_unknown_label_names_the_closest(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["show", str(bundle), "relu_1_1"]) == 2
-    message = capsys.readouterr().err
-    assert message.startswith("torchlens: 'relu_1_1' is neither a label nor the address of a module")
-    assert "relu_1_2" in message
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        (
+            "relu_1_1",
+            "{0} has no label, module, parameter, buffer or function 'relu_1_1'.\n"
+            "  What to do: closest: relu_1_2, relu_1; torchlens summary {0} --level op lists every label",
+        ),
+        (
+            "0.weigth",
+            "{0} has no label, module, parameter, buffer or function '0.weigth'.\n"
+            "  What to do: closest: 0.weight; torchlens summary {0} --level op lists every label",
+        ),
+        (
+            "zzz",
+            "{0} has no label, module, parameter, buffer or function 'zzz'.\n"
+            "  What to do: torchlens summary {0} --level op lists every label",
+        ),
+        ("relu_1:2", "'relu_1:2' is not there: 'relu_1' has 1 pass.\n  What to do: use relu_1:1"),
+        ("1:2", "'1:2' is not there: '1' has 1 call.\n  What to do: use 1:1"),
+    ],
+)
+def test_a_word_that_names_nothing(bundle: Path, capsys: pytest.CaptureFixture[str], word: str, text: str) -> None:
+    assert run(["show", str(bundle), word]) == 2
+    assert capsys.readouterr().err == f"torchlens: {text.format(bundle)}\n"
+
+
+@pytest.mark.parametrize(
+    ("word", "headings"),
+    [
+        ("relu", ["relu_1_2"]),
+        ("linear", ["linear_1_1"]),
+        ("0.weight", ["0.weight"]),
+        ("input", ["input_1:1"]),
+        ("2", ["relu_1_2:1"]),  # no module has that address
+        ("-1", ["output_1:1"]),
+        ("1", ["1"]),  # a module has
+        ("self", ["the model"]),
+        ("self:1", ["self:1"]),
+    ],
+)
+def test_every_word_that_names_something(
+    bundle: Path, capsys: pytest.CaptureFixture[str], word: str, headings: list[str]
+) -> None:
+    assert run(["show", str(bundle), word]) == 0
+    assert [part.splitlines()[0] for part in capsys.readouterr().out.split("\n\n")] == headings
+
+
+def test_a_word_with_two_meanings_shows_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = nn.Module()
+    model.relu_1 = nn.ReLU()
+    model.forward = lambda x: model.relu_1(x)  # type: ignore[method-assign]
+    path = tl_torch.trace(model, torch.ones(2)).save(tmp_path / "two.tlspec")
+    for word, headings in (("relu_1", ["relu_1_1", "relu_1"]), ("relu_1:1", ["relu_1_1:1", "relu_1:1"])):
+        assert run(["show", str(path), word]) == 0
+        assert [part.splitlines()[0] for part in capsys.readouterr().out.split("\n\n")] == headings
+
+
+def test_a_function_that_ran_often_shows_the_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = nn.Sequential(*[nn.Linear(2, 2) for _ in range(10)])
+    path = tl_torch.trace(model, torch.ones(2)).save(tmp_path / "ten.tlspec")
+    assert run(["show", str(path), "linear"]) == 0
+    parts = capsys.readouterr().out.rstrip().split("\n\n")
+    assert len(parts) == 9
+    assert parts[-1] == f"and 2 more; torchlens summary {path} --level op lists them"
+
+
+def test_what_is_no_bundle_is_told_in_words_of_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    made = "BUNDLE is the folder that trace.save(path) writes in Python; torchlens demo makes three"
+    for name, text in (
+        ("nope", f"There is no bundle {tmp_path / 'nope'}.\n  What to do: check the path; {made}"),
+        ("file", f"{tmp_path / 'file'} is no directory, so it cannot be loaded.\n  What to do: {made}"),
+        (
+            ".",
+            f"{tmp_path} has no manifest.json: it is no bundle, or a part of one.\n  What to do: check the path; {made}",
+        ),
+    ):
+        assert run(["summary", str(tmp_path / name)]) == 2
+        assert capsys.readouterr().err == f"torchlens: {text}\n"
+
+
+def test_a_depth_below_zero_is_refused_by_the_option(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["summary", str(bundle), "--depth", "-1"]) == 2
+    assert 'Invalid value "-1" for --depth. Must be >= 0.' in capsys.readouterr().err
+
+
+def test_the_demo_in_a_folder_that_cannot_be_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    folder = tmp_path / "file" / "demo"
+    assert run(["demo", "--folder", str(folder)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err == (
+        f"torchlens: The demo cannot write to {folder}: {tmp_path / 'file'} is a file.\n"
+        "  What to do: torchlens demo --folder PATH, where PATH is a folder that can be written\n"
+    )
+
+    def refuse(self: Path, **options: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr("pathlib.Path.mkdir", refuse)
+    with pytest.raises(tl_core.ArtifactError, match="cannot write to there: Permission denied") as caught:
+        make_folder(pathlib.Path("there"))
+    assert caught.value.code == "folder_unusable"
+
+
+def test_ctrl_c_ends_without_a_traceback(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tl_core.load", interrupt)
+    with pytest.raises(SystemExit) as caught:
+        run(["summary", str(bundle)])
+    assert caught.value.code == 130
 
 
 @pytest.mark.parametrize("arguments", [["nonsense"], ["summary"], ["summary", "x", "--level", "tensor"]])

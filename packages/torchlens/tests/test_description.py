@@ -90,7 +90,7 @@ def test_a_value_that_was_not_saved_is_said_to_be_missing() -> None:
     trace = tl_torch.trace(Twice(), torch.ones(1, 2), save="none")
     facts = shown(trace, "relu_1_2:1")
     assert facts["output"] == "float32[1, 2], 8 bytes, not saved"
-    assert "value" not in facts
+    assert facts["value"] == "not saved: save='none' keeps no values"
 
 
 def test_a_dtype_that_numpy_has_not_got_is_shown_without_measures() -> None:
@@ -107,3 +107,23 @@ def test_long_lists_fit_on_a_line_and_say_how_many_more() -> None:
 
 def test_one_long_name_is_never_cut() -> None:
     assert names(["x" * 200]) == "x" * 200
+
+
+def test_a_parameter_and_a_buffer_show_who_reads_them() -> None:
+    model = nn.Sequential(nn.Linear(2, 3, bias=False), nn.BatchNorm1d(3)).eval()
+    model[0].weight.requires_grad_(False)
+    trace = tl_torch.trace(model, torch.ones(2, 2))
+    assert describe(trace, trace.params["0.weight"]).splitlines() == [
+        "0.weight",
+        "  kind        parameter",
+        "  tensor      float32[3, 2], 24 bytes, 6 scalars, frozen",
+        "  module      0",
+        "  read by     linear_1_1:1",
+    ]
+    assert describe(trace, trace.buffers["1.num_batches_tracked"]).splitlines() == [
+        "1.num_batches_tracked",
+        "  kind        buffer",
+        "  tensor      int64[], 8 bytes, 1 scalar",
+        "  module      1",
+        "  read by     none",
+    ]

@@ -11,15 +11,23 @@ from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, validators
 from rich.console import Console
 
 import tl_core
 import tl_doctor
 from torchlens._description import describe
+from torchlens._named import things_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+MAKE_ONE = "BUNDLE is the folder that trace.save(path) writes in Python; torchlens demo makes three"
+REMEDIES = {"manifest_missing": f"check the path; {MAKE_ONE}", "bundle_foreign": MAKE_ONE}
+"""What to do about a bundle that is none, in words of the command line."""
+
+MOST_SHOWN = 8
+"""How many things `show` prints where a word names many."""
 
 USAGE_ERROR = 2
 """Exit status of a refusal: the command was understood and cannot be done, or was not understood."""
@@ -69,7 +77,7 @@ def summary(
     /,
     *,
     level: Literal["auto", "module", "op"] = "auto",
-    depth: int | None = None,
+    depth: Annotated[int | None, Parameter(validator=validators.Number(gte=0))] = None,
 ) -> None:
     """Print the table of a saved trace.
 
@@ -83,7 +91,7 @@ def summary(
         How many levels of modules to show; by default as many as fit on a screen.
     """
     # Its repr has colours on a terminal and none in a pipe.
-    print_text(repr(tl_core.load(bundle, lazy=True).summary(level=level, depth=depth)))
+    print_text(repr(opened(bundle).summary(level=level, depth=depth)))
 
 
 @app.command
@@ -92,17 +100,22 @@ def show(
     label: Annotated[str, Parameter(name="LABEL")],
     /,
 ) -> None:
-    """Print what is known about one layer, op or module of a saved trace.
+    """Print what is known about one layer, op, module or parameter of a saved trace.
 
     Parameters
     ----------
     bundle
         A folder written by `trace.save(path)`.
     label
-        A label such as `conv2d_1_1` or `conv2d_1_1:2`, or the address of a module.
+        A label (`conv2d_1_1`, or `conv2d_1_1:2` for its second pass), the address of a module, parameter, buffer or
+        input, a function (`relu`), or a position that counts from 0. `self` is the model.
     """
-    trace = tl_core.load(bundle, lazy=True)
-    print_text(describe(trace, trace[label]))
+    trace = opened(bundle)
+    things = things_named(trace, label, bundle)
+    shown = [describe(trace, found) for found in things[:MOST_SHOWN]]
+    if len(things) > MOST_SHOWN:
+        shown.append(f"and {len(things) - MOST_SHOWN} more; torchlens summary {bundle} --level op lists them")
+    print_text("\n\n".join(shown))
 
 
 @app.command
@@ -149,6 +162,19 @@ def named_model(name: str) -> object:
             remedy="--model package.module:name, where name is a model, or a function or class that makes one",
             model=name,
         ) from error
+
+
+def opened(bundle: Path) -> tl_core.Trace:
+    """The trace in a bundle, with its values left on disk and given to the processor when they are read.
+
+    Raises:
+        ArtifactError: it is no bundle, or damaged; the remedy speaks of the command line.
+    """
+    try:
+        return tl_core.load(bundle, lazy=True, map_location="cpu")
+    except tl_core.ArtifactError as error:
+        remedy = REMEDIES.get(error.code, error.remedy)
+        raise tl_core.ArtifactError(error.problem, code=error.code, remedy=remedy, **error.fields) from None
 
 
 def print_text(text: str) -> None:

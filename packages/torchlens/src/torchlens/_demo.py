@@ -8,7 +8,7 @@ from importlib import import_module
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
 
-from tl_core import Bytes, Duration, MissingDependencyError
+from tl_core import ArtifactError, Bytes, Duration, MissingDependencyError
 from torchlens._progress import progress_bar
 
 if TYPE_CHECKING:
@@ -34,17 +34,52 @@ def run_demo(folder: Path, console: Console) -> None:
 
     Raises:
         MissingDependencyError: torchvision or transformers is not installed.
+        ArtifactError: the folder cannot be made.
     """
     started = perf_counter_ns()
+    check_folder(folder)
     console.print("TorchLens traces three networks with random weights. Nothing is downloaded.")
     with progress_bar(console, STEPS) as begin:
         begin("importing torch, torchvision and transformers")
         networks = load_networks()
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         for network in networks:
             show_network(network, folder, console, begin)
     duration = Duration.from_ns(perf_counter_ns() - started)
     console.print(farewell(folder, networks[0], duration), soft_wrap=True, markup=False)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be one, before anything long begins.
+
+    Raises:
+        ArtifactError: it is a file, or lies in one (code `folder_unusable`).
+    """
+    standing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not standing.is_dir():
+        raise unusable(folder, f"{standing} is a file")
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder where it is not there.
+
+    Raises:
+        ArtifactError: that is refused (code `folder_unusable`).
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unusable(folder, error.strerror or str(error)) from None
+
+
+def unusable(folder: Path, reason: str) -> ArtifactError:
+    """The refusal of a folder."""
+    return ArtifactError(
+        f"The demo cannot write to {folder}: {reason}.",
+        code="folder_unusable",
+        remedy="torchlens demo --folder PATH, where PATH is a folder that can be written",
+        folder=str(folder),
+    )
 
 
 def load_networks() -> tuple[DemoNetwork, ...]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, assert_never
 
 import numpy as np
 
-from tl_core import Layer, Module, ModuleCall, Op, backend
+from tl_core import Buffer, Layer, Module, ModuleCall, Op, Param, backend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,12 +23,12 @@ MEASURED_DTYPES = frozenset({"bool", "float16", "float32", "float64", "int8", "i
 """The dtypes that NumPy can take the mean of."""
 
 
-def describe(trace: Trace, found: Op | Layer | Module | ModuleCall) -> str:
+def describe(trace: Trace, found: Op | Layer | Module | ModuleCall | Param | Buffer) -> str:
     """Return a heading and one line a fact.
 
     Args:
         trace: the trace in which it was found.
-        found: what `trace[key]` gave.
+        found: what was looked up.
     """
     match found:
         case Op():
@@ -41,6 +41,8 @@ def describe(trace: Trace, found: Op | Layer | Module | ModuleCall) -> str:
             heading, rows = found.address or "the model", module_rows(found)
         case ModuleCall():
             heading, rows = found.label, call_rows(found)
+        case Param() | Buffer():
+            heading, rows = found.address, state_rows(found)
         case _:
             assert_never(found)
     lines = [f"  {name:<10}  {fact}" for name, fact in rows if fact]
@@ -107,6 +109,22 @@ def call_rows(call: ModuleCall) -> Rows:
     ]
 
 
+def state_rows(held: Param | Buffer) -> Rows:
+    """Return the facts of a parameter or buffer."""
+    shape = ", ".join(str(length) for length in held.shape)
+    frozen = ", frozen" if isinstance(held, Param) and not held.requires_grad else ""
+    return [
+        ("kind", "parameter" if isinstance(held, Param) else "buffer"),
+        (
+            "tensor",
+            f"{held.dtype}[{shape}], {held.size_bytes}, {held.size:,} scalar{'s' if held.size != 1 else ''}{frozen}",
+        ),
+        ("addresses", names(held.addresses) if len(held.addresses) > 1 else ""),
+        ("module", held.module),
+        ("read by", names(op.label for op in held.ops) or "none"),
+    ]
+
+
 def tensor(op: Op) -> str:
     """Return dtype, shape, size and where the value is."""
     shape = ", ".join(str(length) for length in op.shape)
@@ -115,10 +133,10 @@ def tensor(op: Op) -> str:
 
 
 def value(trace: Trace, op: Op) -> str:
-    """Return smallest, mean and largest value, where the value was saved and NumPy knows its dtype."""
+    """Return smallest, mean and largest value where NumPy knows its dtype, or why there is no value."""
     saved = op.out
     if saved is None:
-        return ""
+        return op.payload.absence and f"not saved: {op.payload.absence}"
     host = backend(trace.backend).to_host(saved)
     if host.dtype not in MEASURED_DTYPES or not host.data.nbytes:
         return ""
