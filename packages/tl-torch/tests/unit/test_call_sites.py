@@ -21,7 +21,7 @@ def functions(trace: tl.Trace, func_name: str) -> list[str]:
 
 def line_here() -> int:
     """Line of the call."""
-    return sys._getframe(1).f_lineno  # noqa: SLF001
+    return sys._getframe(1).f_lineno
 
 
 class Outer(nn.Module):
