@@ -16,9 +16,9 @@ HERE = Path(__file__).parent
 PAGE = HERE.parent / "docs" / "performance.md"
 
 
-def overhead() -> str:
-    """Build the table of `overhead.py`."""
-    document = json.loads((HERE / "results" / "overhead.json").read_text(encoding="utf-8"))
+def measured(name: str) -> str:
+    """Build the table of `overhead.py` or `pictures.py`."""
+    document = json.loads((HERE / "results" / f"{name}.json").read_text(encoding="utf-8"))
     lines = ["| measure | network | value | bar | | |", "|---|---|---:|---:|---|---|"]
     last = ""
     for row in document["rows"]:
@@ -43,7 +43,8 @@ def side_by_side() -> str:
 def main() -> None:
     """Replace what stands between the markers."""
     text = PAGE.read_text(encoding="utf-8")
-    for name, table in (("overhead", overhead()), ("peers", side_by_side())):
+    tables = {"overhead": measured("overhead"), "peers": side_by_side(), "pictures": measured("pictures")}
+    for name, table in tables.items():
         begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
         text = re.sub(f"{begin}.*?{end}", lambda _, t=table, b=begin, e=end: f"{b}\n{t}\n{e}", text, flags=re.DOTALL)
     PAGE.write_text(text, encoding="utf-8")

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from tl_viz._display import Bar, Display, Words
 from tl_viz._layout import Geometry, Rect
+from tl_viz._plan import parts
 from tl_viz._scene import Box, Node, Scene, walk
 
 SLACK = 0.6
@@ -230,3 +231,11 @@ def texts_on_texts(display: Display) -> list[str]:
         for other, second in words[index + 1 :]
         if _overlap(rect, second)
     ]
+
+
+def schedule(network):
+    """Return how many items each step of the slider shows, from everything open to everything closed."""
+    counts = [len(network)]
+    for part in parts(network, fold_repeats=True, depth=None):
+        counts += [part.items, *(step.items for step in part.steps)]
+    return list(dict.fromkeys(counts))

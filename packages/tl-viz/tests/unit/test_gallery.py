@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 from columns import DEFAULTS, load, names
-from quality import all_faults, overflowing_labels, same_names, texts_on_texts
+from quality import all_faults, overflowing_labels, same_names, schedule, texts_on_texts
 
 from tl_viz._draw import picture
-from tl_viz._plan import VIEWS, make_plan, schedule
+from tl_viz._plan import VIEWS, make_plan
 from tl_viz._scene import Box, Node
 
 MODES = ["auto", "none", "max", 0.3, 0.6]

@@ -7,11 +7,10 @@ from dataclasses import replace
 from columns import DEFAULTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from quality import all_faults, overflowing_labels, same_names
+from quality import all_faults, overflowing_labels, same_names, schedule
 
 from tl_viz._draw import picture
 from tl_viz._network import Call, Network
-from tl_viz._plan import schedule
 
 FUNCTIONS = ("linear", "relu", "add", "view", "cat", "matmul")
 CLASSES = ("Block", "Linear", "Sequential", "Attention")

@@ -151,7 +151,7 @@ def _assemble(
     titles: dict[str, tuple[float, float]] = {}
     lines: list[Line] = []
     labels: list[tuple[int, float, float]] = []
-    shapes: dict[int, list[tuple[int, tuple[float, ...], bool]]] = {}
+    shapes: dict[int, tuple[list[tuple[int, tuple[float, ...], bool]], int]] = {}
     corner: list[tuple[float, float]] = [(0.0, 0.0)] * len(pieced.items)
     for index, item in enumerate(pieced.items):
         x, y = corner[index]
@@ -168,12 +168,12 @@ def _assemble(
         for child, (left, top) in zip(pieced.children[index], solved.corners, strict=True):
             corner[child] = (x + left, y + top)
         edges = edges_of[index]
-        flat = shapes.get(id(solved))
-        if flat is None:
-            flat = shapes[id(solved)] = [
-                (path.net, tuple(chain.from_iterable(path.points)), path.arrow) for path in solved.paths
-            ]
-        move = (x, y) * max([len(coords) // 2 for _, coords, _ in flat], default=0)
+        known = shapes.get(id(solved))
+        if known is None:
+            flat = [(path.net, tuple(chain.from_iterable(path.points)), path.arrow) for path in solved.paths]
+            known = shapes[id(solved)] = (flat, max([len(coords) // 2 for _, coords, _ in flat], default=0))
+        flat, longest = known
+        move = (x, y) * longest
         lines += [Line(edges[net], tuple(map(add, coords, move)), arrow) for net, coords, arrow in flat]
         labels += [(edges[net], px + x, py + y) for net, px, py in solved.labels]
     root = rects[pieced.items[0].key]

@@ -85,7 +85,13 @@ def _flatten(scene: Scene) -> Pieced:
 def _split_edge(pieced: Pieced, edge: int, source: int, targets: list[int]) -> None:
     parent, place, nets = pieced.parent, pieced.place, pieced.nets
     home = parent[source]
-    if all(parent[target] == home for target in targets):
+    if len(targets) == 1:
+        target = targets[0]
+        if parent[target] == home:
+            ends = {(place[target], pieced.in_port(target, edge)): None}
+            nets[home][edge] = ((place[source], pieced.out_port(source, edge)), ends)
+            return
+    elif all(parent[target] == home for target in targets):
         ends = {(place[target], pieced.in_port(target, edge)): None for target in targets}
         nets[home][edge] = ((place[source], pieced.out_port(source, edge)), ends)
         return

@@ -8,6 +8,6 @@ from tl_viz._plan.budget import judge as judge
 from tl_viz._plan.plan import Collapse as Collapse
 from tl_viz._plan.plan import Plan as Plan
 from tl_viz._plan.plan import make_plan as make_plan
-from tl_viz._plan.slider import schedule as schedule
+from tl_viz._plan.slider import parts as parts
 from tl_viz._plan.worth import CONTAINERS as CONTAINERS
 from tl_viz._plan.worth import VIEWS as VIEWS

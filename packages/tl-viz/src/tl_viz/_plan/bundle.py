@@ -16,9 +16,13 @@ def gather(network: Network, root: Branch) -> None:
     """Put dead ends, constants and loops into branches of their own, twins beside each other, and views to their ops."""
     _bundle(network, root)
     _gather_constants(network, root)
-    _gather_twins(network, root)
+    readers: list[list[int]] = [[] for _ in range(len(network))]
+    for op, parents in enumerate(network.parents):
+        for parent in parents if len(parents) < 2 else dict.fromkeys(parents):
+            readers[parent].append(op)
+    _gather_twins(network, root, readers)
     gather_loops(network, root)
-    join_chains(network, root)
+    join_chains(network, root, readers)
 
 
 def _bundle(network: Network, root: Branch) -> None:
@@ -70,16 +74,14 @@ def _needed(network: Network) -> list[bool]:
     return alive
 
 
-def _gather_twins(network: Network, root: Branch) -> None:
+def _gather_twins(network: Network, root: Branch, readers: list[list[int]]) -> None:
     """Move leaves that read the same tensors and are read by the same siblings beside each other."""
-    readers: list[list[int]] = [[] for _ in range(len(network))]
-    for op, parents in enumerate(network.parents):
-        for parent in parents:
-            readers[parent].append(op)
     waiting = [root]
     while waiting:
         branch = waiting.pop()
-        waiting.extend(child for child in branch.children if child.children)
+        waiting.extend([child for child in branch.children if child.children])
+        if len(branch.children) < 4:
+            continue
         groups: dict[tuple[str, tuple[int, ...]], list[int]] = {}
         for index, child in enumerate(branch.children):
             if child.kind == "op" and network.parents[child.op]:

@@ -23,9 +23,9 @@ SMALL = 40
 """A network of no more ops than this has room for its views."""
 
 
-def join_chains(network: Network, root: Branch) -> None:
-    """Make one branch of every op and what belongs to it alone, in every part of the tree."""
-    work = _Links(network)
+def join_chains(network: Network, root: Branch, readers: list[list[int]]) -> None:
+    """Make one branch of every op and what belongs to it alone, in every part of the tree; `readers` are those of each op."""
+    work = _Links(network, readers)
     order = [root]
     for branch in order:
         order.extend(
@@ -43,15 +43,20 @@ def join_chains(network: Network, root: Branch) -> None:
 class _Links:
     """Who reads what, and which ops keep to themselves."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, readers: list[list[int]]) -> None:
         self.network = network
-        self.readers: list[list[int]] = [[] for _ in range(len(network))]
-        for op, parents in enumerate(network.parents):
-            for parent in dict.fromkeys(parents):
-                self.readers[parent].append(op)
+        self.readers = readers
         carried = {parent for sources in network.back.values() for parent in sources}
         self.apart = {*carried, *network.back, *network.pinned}
         """Ops that are never joined to another."""
+        made_by = network.made_by
+        views = len(network) > SMALL
+        self.small = {
+            op
+            for op, function in enumerate(network.functions)
+            if (views and function in SPLICED) or (made_by and made_by[op] and not self.readers[op])
+        }
+        """Ops that may belong to another."""
 
     def is_view(self, op: int) -> bool:
         """Whether an op only gives back one tensor in another form."""
@@ -71,6 +76,8 @@ class _Links:
 
 def _join(work: _Links, branch: Branch) -> None:
     """Join what belongs together among the children of one branch."""
+    if not any(child.op in work.small for child in branch.children):
+        return
     here = {child.op: child for child in branch.children if child.kind == "op"}
     chain_of: dict[int, list[int]] = {op: [op] for op in here}
     main_of = {op: op for op in here}

@@ -40,13 +40,15 @@ def fold(tree: Tree) -> None:
 
 def _fold_children(tree: Tree, branch: Branch) -> None:
     children = branch.children
+    loose = [child.loose for child in children]
+    if len(set(loose)) == len(loose):
+        return
     kinds: dict[tuple[int, str], int] = {}
     loose = [kinds.setdefault((child.loose, _container(tree, child)), len(kinds)) for child in children]
-    if len(kinds) == len(loose):
+    found = _candidates(tree, children, loose)
+    if not found:
         return
-    runs = _choose(_candidates(tree, children, loose), len(children))
-    if not runs:
-        return
+    runs = _choose(found, len(children))
     folded: list[Branch] = []
     at = 0
     for run in runs:
@@ -92,6 +94,8 @@ def _repeats_inside(loose: list[int], start: int, period: int) -> bool:
 def _legal(tree: Tree, children: list[Branch], start: int, period: int, copies: int) -> list[Run]:
     """Cut a run wherever two neighbours are wired differently; keep the parts that are worth folding."""
     parts: list[Run] = []
+    if copies == 2 and all(child.op >= 0 for child in children[start : start + period]):
+        return parts
     begin = 0
     bounds = [
         (children[start + index * period].first, children[start + (index + 1) * period - 1].end)

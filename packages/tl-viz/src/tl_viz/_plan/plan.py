@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 from tl_viz._calm import collector_paused
 from tl_viz._plan.choose import MOST
-from tl_viz._plan.depth import shut_below
 from tl_viz._plan.even import choose_evenly
-from tl_viz._plan.fold import fold
+from tl_viz._plan.prepare import prepare
 from tl_viz._plan.segment import cut_wide_levels
-from tl_viz._plan.sign import sign
 from tl_viz._plan.slider import at_level
-from tl_viz._plan.tree import build_tree
 from tl_viz._plan.worth import weigh
 
 if TYPE_CHECKING:
@@ -56,9 +53,9 @@ def make_plan(network: Network, collapse: Collapse, *, fold_repeats: bool, depth
 
 def _plan(network: Network, collapse: Collapse, fold_repeats: bool, depth: int | None) -> Plan:
     if collapse in {"none", 0.0}:
-        return _everything(_tree(network, fold_repeats=fold_repeats, depth=depth, bundle=False))
+        return _everything(prepare(network, fold_repeats=fold_repeats, depth=depth, bundle=False))
     if collapse == "auto":
-        tree = _tree(network, fold_repeats=fold_repeats, depth=depth, bundle=True)
+        tree = prepare(network, fold_repeats=fold_repeats, depth=depth)
         cut_wide_levels(tree)
         worth = weigh(tree)
         for most in (MOST, 4 * MOST):
@@ -68,17 +65,6 @@ def _plan(network: Network, collapse: Collapse, fold_repeats: bool, depth: int |
     level = collapse if isinstance(collapse, float) else 1.0
     tree, opened = at_level(network, level, fold_repeats=fold_repeats, depth=depth)
     return _reachable(tree, opened, "pins" if collapse == "auto" else "nested")
-
-
-def _tree(network: Network, *, fold_repeats: bool, depth: int | None, bundle: bool) -> Tree:
-    tree = build_tree(network, bundle_dead_ends=bundle)
-    if fold_repeats or bundle:
-        sign(tree)
-    if fold_repeats:
-        fold(tree)
-    if depth is not None:
-        shut_below(tree, depth)
-    return tree
 
 
 def _everything(tree: Tree) -> Plan:

@@ -9,12 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tl_viz._plan.depth import shut_below
-from tl_viz._plan.fold import fold
+from tl_viz._plan.prepare import prepare
 from tl_viz._plan.segment import cut_wide_levels
-from tl_viz._plan.sign import sign
 from tl_viz._plan.slide import Step, slide
-from tl_viz._plan.tree import build_tree
 from tl_viz._plan.worth import weigh
 
 if TYPE_CHECKING:
@@ -36,23 +33,13 @@ class Part:
 
 def parts(network: Network, *, fold_repeats: bool, depth: int | None) -> list[Part]:
     """Return the parts of the family, the finest first."""
-    spelled = _tree(network, fold_repeats=False, depth=depth)
+    spelled = prepare(network, fold_repeats=False, depth=depth)
     opened, items, steps = slide(spelled, weigh(spelled), copies="only")
     found = [Part(spelled, opened, items, steps)]
-    folded = _tree(network, fold_repeats=fold_repeats, depth=depth)
+    folded = prepare(network, fold_repeats=fold_repeats, depth=depth)
     cut_wide_levels(folded)
     found.append(Part(folded, *slide(folded, weigh(folded), copies="closed")))
     return found
-
-
-def _tree(network: Network, *, fold_repeats: bool, depth: int | None) -> Tree:
-    tree = build_tree(network, bundle_dead_ends=True)
-    sign(tree)
-    if fold_repeats:
-        fold(tree)
-    if depth is not None:
-        shut_below(tree, depth)
-    return tree
 
 
 def at_level(network: Network, level: float, *, fold_repeats: bool, depth: int | None) -> tuple[Tree, set[int]]:
@@ -70,30 +57,3 @@ def at_level(network: Network, level: float, *, fold_repeats: bool, depth: int |
             if step.items <= target:
                 return part.tree, opened
     return last.tree, set(last.opened).difference(*[step.closed for step in last.steps])
-
-
-def schedule(network: Network, *, fold_repeats: bool = True) -> list[int]:
-    """Return how many items each step of the slider shows, from everything open to everything closed.
-
-    Example:
-        >>> from tl_viz._network import Network
-        >>> empty = Network(
-        ...     name="",
-        ...     labels=[],
-        ...     functions=[],
-        ...     parents=[],
-        ...     module_of=[],
-        ...     calls=[],
-        ...     roles=[],
-        ...     shapes=[],
-        ...     params=[],
-        ...     learned=[],
-        ...     rounds=[],
-        ... )
-        >>> schedule(empty)
-        [0]
-    """
-    counts = [len(network)]
-    for part in parts(network, fold_repeats=fold_repeats, depth=None):
-        counts += [part.items, *(step.items for step in part.steps)]
-    return list(dict.fromkeys(counts))
