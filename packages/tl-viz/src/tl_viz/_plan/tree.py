@@ -84,11 +84,8 @@ def _number(network: Network, root: Branch) -> Tree:
     for branch in reversed(order):
         if branch.kind == "op":
             branch.end = branch.first + 1
-            parents = network.parents[branch.op]
-            if len(parents) == 1:
-                branch.outside = (place[parents[0]],)
-            elif parents:
-                branch.outside = tuple(dict.fromkeys([place[parent] for parent in parents]))
+            sources = [place[parent] for parent in network.parents[branch.op]]
+            branch.outside = tuple(sources if len(sources) < 2 else dict.fromkeys(sources))
             branch.pinned = branch.op in pinned
         else:
             children = branch.children
