@@ -20,7 +20,7 @@ SYBIL = Sybil(
         SkipParser(),
     ]
 )
-PAGES_WITH_EXAMPLES = ("README.md", "docs/quickstart.md")
+PAGES_WITH_EXAMPLES = ("README.md", "docs/quickstart.md", "docs/bundle-format.md")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
