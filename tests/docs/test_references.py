@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -28,3 +29,13 @@ def test_the_check_finds_both_kinds() -> None:
     text = "[page](docs/page.md) and `packages/tl-core/src/x.py`, not `packages/<p>/changes` or [web](https://x.org)"
     assert LINK.findall(text) == ["docs/page.md"]
     assert NAMED_FILE.findall(text) == ["packages/tl-core/src/x.py"]
+
+
+def test_extras_and_versions_in_the_readme_are_those_of_the_package() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "packages/torchlens/pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = {
+        extra for extras in re.findall(r"torchlens(?:-[\w.-]+\.whl)?\[([\w,]+)\]", text) for extra in extras.split(",")
+    }
+    assert named == set(project["optional-dependencies"])
+    assert set(re.findall(r"torchlens-([\d.]+)-py3", text)) == {project["version"]}
