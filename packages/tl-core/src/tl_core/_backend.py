@@ -25,6 +25,8 @@ class HostArray:
     shape: tuple[int, ...]
     data: memoryview
     """Row-major, contiguous, little-endian bytes; empty for an empty tensor."""
+    strides: tuple[int, ...] | None = None
+    """Steps in elements in which the value is to lie where it is rebuilt, as a hint; None for row after row."""
 
 
 @final

@@ -142,6 +142,8 @@ class PayloadColumns(msgspec.Struct, kw_only=True):
     device: Codes
     shape: Codes
     strides: list[tuple[Natural, ...] | None]
+    layout: list[tuple[Natural, ...] | None]
+    """Steps in elements in which the value lay, where that was not row after row."""
 
 
 class Tables(msgspec.Struct, kw_only=True):

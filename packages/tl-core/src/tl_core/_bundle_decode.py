@@ -60,7 +60,10 @@ def decode_payloads(
         if not file.holds(view):
             raise TableError(f"a saved value of {view} does not fit into its region")
         device = map_location or strings[columns.device[row]]
-        payloads.append(LazyPayload(file, view, backend_name, device))
+        layout = columns.layout[row]
+        if layout is not None and len(layout) != len(view.shape):
+            raise TableError(f"a saved value of {view} lay in steps of {layout}")
+        payloads.append(LazyPayload(file, view, backend_name, device, layout))
     return payloads
 
 

@@ -22,7 +22,9 @@ from tl_core._bundle_columns import (
     ReadColumns,
     Tables,
 )
+from tl_core._bundle_plan import layout_of
 from tl_core._bundle_template import TemplateEncoder
+from tl_core._record import RANDOM_STATE_KEY, OpRecord
 from tl_core._source import line_of
 
 if TYPE_CHECKING:
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
         GapRecord,
         ModuleCallRecord,
         ModuleRecord,
-        OpRecord,
         ParamRecord,
         ReadRecord,
         Records,
@@ -78,10 +79,18 @@ class Interned(Generic[T]):
 class TableEncoder:
     """Turns the records of one trace into tables, and finds the saved values on the way."""
 
-    def __init__(self, plan: PayloadPlan | None, *, arguments: bool = False) -> None:
+    def __init__(
+        self, plan: PayloadPlan | None, *, identify: Callable[[Callable[..., object]], str | None] | None = None
+    ) -> None:
+        """Begin with nothing.
+
+        Args:
+            plan: collects the saved values; None to leave them out.
+            identify: names functions so that they are found again, in a bundle whose calls can run; None for others.
+        """
         self._plan = plan
-        self._arguments_too = arguments
-        self._template = TemplateEncoder(self._argument)
+        self._identify = identify
+        self._template = TemplateEncoder(self._argument, runnable=identify is not None)
         self._string = Interned[str](clean)
         self._shape = Interned[tuple[int, ...]]()
         self._frame = Interned[tuple[int, int, int]]()
@@ -113,7 +122,9 @@ class TableEncoder:
             if records.aten is None
             else encode_aten(records.aten, self._string, self._shape, self._aten_output),
             scalars=scalars_of(records),
-            payloads=PayloadColumns(checksum=[], region=[], offset=[], dtype=[], device=[], shape=[], strides=[]),
+            payloads=PayloadColumns(
+                checksum=[], region=[], offset=[], dtype=[], device=[], shape=[], strides=[], layout=[]
+            ),
             layer=None if groups is None else [layer for layer, _ in groups],
             layer_pass=None if groups is None else [number for _, number in groups],
             info=self._named(facts),
@@ -136,6 +147,7 @@ class TableEncoder:
             device=[self._string(value.device) for value in values],
             shape=[self._shape(view.shape) for view in views],
             strides=[view.strides for view in views],
+            layout=[layout_of(value) for value in values],
         )
 
     def _ops(self, ops: list[OpRecord], labels: Sequence[str] | None) -> OpColumns:
@@ -164,15 +176,16 @@ class TableEncoder:
 
     def _param(self, param: ParamRecord) -> int:
         """Position of the value that a parameter had when it was read."""
-        if self._plan is None or not self._arguments_too:
+        if self._plan is None or self._identify is None:
             return -1
         return self._plan.add(param.value, f"param:{clean(param.address)}", str(param.device))
 
-    def _argument(self, alias: AliasRead) -> int:
-        """Position of the value that an argument had when it was read."""
+    def _argument(self, read: AliasRead | OpRecord) -> int:
+        """Position of the value that an argument had when it was read, where no op stands for it."""
         if self._plan is None:
             return -1
-        return self._plan.add(alias.value, f"argument:{len(self._plan.values)}", str(alias.base.device))
+        value, device = (read.payload, read.device) if isinstance(read, OpRecord) else (read.value, read.base.device)
+        return self._plan.add(value, f"argument:{len(self._plan.values)}", str(device))
 
     def _aten_output(self, row: AtenOp) -> int:
         if self._plan is None or row.payload is None:
@@ -193,7 +206,7 @@ class TableEncoder:
             stack=[self._frames(call.frames) for call in calls],
             duration_ns=[max(call.duration_ns, 0) for call in calls],
             inplace=[int(call.inplace) for call in calls],
-            meta=self._arguments([_plain_meta(call.meta) for call in calls]),
+            meta=self._arguments([_plain_meta(call.meta, states=self._identify is not None) for call in calls]),
         )
 
     def _module_calls(self, calls: list[ModuleCallRecord]) -> ModuleCallColumns:
@@ -278,7 +291,8 @@ class TableEncoder:
             return self._string(kept) if isinstance(kept, str) else -1
         code = self._functions.get(id(func))
         if code is None:
-            code = self._functions[id(func)] = self._string(qualified_name(func))
+            name = None if self._identify is None else self._identify(func)
+            code = self._functions[id(func)] = self._string(name or qualified_name(func))
         return code
 
     def _frames(self, frames: Frames) -> int:
@@ -337,9 +351,10 @@ def _names(records: Sequence[ModuleRecord | ParamRecord | BufferRecord]) -> list
     return [tuple([clean(name) for name in record.aliases]) for record in records]
 
 
-def _plain_meta(meta: Mapping[str, object] | None) -> Mapping[str, object] | None:
-    """`meta` without what stands in a column of its own."""
-    if meta is None or FUNCTION_KEY not in meta:
-        return meta
-    rest = {name: value for name, value in meta.items() if name != FUNCTION_KEY}
+def _plain_meta(meta: Mapping[str, object] | None, *, states: bool) -> Mapping[str, object] | None:
+    """`meta` without what stands in a column of its own, and where nothing runs again without states of generators."""
+    if meta is None:
+        return None
+    dropped = {FUNCTION_KEY} if states else {FUNCTION_KEY, RANDOM_STATE_KEY}
+    rest = {name: value for name, value in meta.items() if name not in dropped}
     return rest or None

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from tl_core._backend import HostArray
 
 
+MAX_SCATTER = 4
+"""Values that lie in more than so many times their own bytes are laid out anew when they are loaded."""
+
+
 @final
 class PlannedValue:
     """One distinct saved value."""
@@ -166,6 +170,14 @@ def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
                 return prod(shape) == 0
             step *= length
     return True
+
+
+def layout_of(value: PlannedValue) -> tuple[int, ...] | None:
+    """Steps in which a value lay in memory; None for row after row, and where it was thinly scattered."""
+    if isinstance(value.value, LazyPayload):
+        return value.value.layout
+    scattered = value.extent > MAX_SCATTER * max(value.size_bytes, 1)
+    return None if value.contiguous or scattered or min(value.strides) < 0 else value.strides
 
 
 def _check_dtype(dtype: str, name: str) -> None:

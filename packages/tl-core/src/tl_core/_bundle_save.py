@@ -11,24 +11,25 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from tl_core._backend import backend_entry_points
+from tl_core._backend import backend, backend_entry_points
 from tl_core._bundle_encode import TableEncoder, clean
 from tl_core._bundle_file import bundle_path, refusing
 from tl_core._bundle_plan import PayloadPlan, PlannedValue
 from tl_core._bundle_stage import Stage, check_target, sync
-from tl_core._errors import ArtifactError, BackendCapabilityConformanceError
-from tl_core._manifest import LEVELS, Counts, FileEntry, Level, Manifest, encode_manifest
+from tl_core._errors import ArtifactError, BackendCapabilityConformanceError, BackendUnsupportedError
+from tl_core._manifest import EXECUTABLE, LEVELS, Counts, FileEntry, Level, Manifest, encode_manifest
+from tl_core._revive import ResolvingBackend
 from tl_core._safetensors import HeaderError, TensorWriter, encode_header
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tl_core._bundle_columns import Tables
     from tl_core._record import Records
     from tl_core._trace import TraceInfo
 
-_LATER_LEVELS = ("executable_with_callables", "runnable")
+_LATER_LEVELS = ("runnable",)
 
 
 def save(
@@ -47,7 +48,8 @@ def save(
         records: what the run wrote down.
         info: facts about the run; its `groups`, where given, keep the labels as they are.
         path: the bundle, by custom `*.tlspec`; its parent directory exists.
-        level: `"portable"` with the saved values, `"audit"` without.
+        level: `"portable"` with the saved values, `"audit"` without, `"executable_with_callables"` with what calls need
+            to run again.
         overwrite: replace a bundle that is there.
         labels: label of each op, under which other readers find its value.
         annotations: notes on the trace.
@@ -59,9 +61,10 @@ def save(
         ArtifactError: it was refused, or the disk is full; an older bundle is then as it was.
     """
     checked = check_level(level)
+    _check_source(info, checked)
     with Stage(Path(path), overwrite=overwrite) as stage:
-        plan = PayloadPlan(info.backend) if checked == "portable" else None
-        encoder = TableEncoder(plan)
+        plan = None if checked == "audit" else PayloadPlan(info.backend)
+        encoder = TableEncoder(plan, identify=_identifier(info) if checked == EXECUTABLE else None)
         tables = encoder.encode(records, info, annotations or {}, labels)
         files: list[FileEntry] = []
         if plan is not None:
@@ -81,13 +84,40 @@ def check_request(path: str | os.PathLike[str], level: str, *, overwrite: bool) 
     check_target(target, overwrite=overwrite)
 
 
+def _check_source(info: TraceInfo, level: Level) -> None:
+    """Refuse to make more of a loaded bundle than it held."""
+    if level == EXECUTABLE and info.loaded and info.level != EXECUTABLE:
+        raise ArtifactError(
+            f"{info.name!r} was loaded from a bundle of level {info.level!r}, which holds neither arguments nor functions.",
+            code="artifact_level_unavailable",
+            remedy="save with level='portable', or trace the model again",
+            level=level,
+            loaded_level=info.level,
+        )
+
+
+def _identifier(info: TraceInfo) -> Callable[[Callable[..., object]], str | None]:
+    """What names the functions of a framework so that they are found again."""
+    if info.loaded:
+        return lambda function: None
+    framework = backend(info.backend)
+    if isinstance(framework, ResolvingBackend):
+        return framework.identify
+    raise BackendUnsupportedError(
+        f"The backend {info.backend!r} cannot find functions again by their names, so its bundles cannot run.",
+        code="backend_validation_replay_unsupported",
+        remedy="save with level='portable', and validate the live trace",
+        backend=info.backend,
+    )
+
+
 def check_level(level: str) -> Level:
     """Refuse a level that this release does not write."""
     if level in LEVELS:
         return level
     later = " of a later release" if level in _LATER_LEVELS else ""
     raise ArtifactError(
-        f"Level {level!r}{later} cannot be saved; there are {' and '.join(map(repr, LEVELS))}.",
+        f"Level {level!r}{later} cannot be saved; there are {', '.join(map(repr, LEVELS))}.",
         code="artifact_save_level_unsupported",
         remedy="save with level='portable' to keep the values, with level='audit' to leave them out",
         level=level,

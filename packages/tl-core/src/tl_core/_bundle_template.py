@@ -22,12 +22,12 @@ _MAX_DEPTH = 50
 _INT_BITS = 63
 """Longer integers are written as text."""
 
-FrameworkKind = Literal["dtype", "device", "memory_format", "layout"]
+FrameworkKind = Literal["dtype", "device", "memory_format", "layout", "type"]
 
 
 @final
 class FrameworkValue(msgspec.Struct, frozen=True, tag_field="is", tag="framework"):
-    """A dtype, device, memory format or layout, by its plain name."""
+    """A dtype, device, memory format, layout or Python number type, by its plain name."""
 
     kind: FrameworkKind
     name: str
@@ -81,10 +81,20 @@ class ParamReference(msgspec.Struct, tag_field="is", tag="param"):
     index: int
 
 
+class DroppedTemplate(msgspec.Struct, tag_field="is", tag="dropped"):
+    """A tensor whose op is connected to nothing and was dropped."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    payload: int
+    """Index of the saved value, or -1."""
+
+
 class AliasTemplate(msgspec.Struct, tag_field="is", tag="alias"):
     """A tensor whose memory other ops had written."""
 
-    base: OpReference | ParamReference
+    base: OpReference | ParamReference | DroppedTemplate
     writers: tuple[int, ...]
     payload: int
     """Index of the saved value, or -1."""
@@ -158,6 +168,7 @@ Template = (
     | str
     | OpReference
     | ParamReference
+    | DroppedTemplate
     | AliasTemplate
     | ListTemplate
     | TupleTemplate
@@ -180,14 +191,18 @@ _FRAMEWORK_TYPES: dict[tuple[str, str], FrameworkKind] = {
     ("tensorflow.python.framework.dtypes", "DType"): "dtype",
 }
 """Known without importing the framework."""
+_NUMBER_TYPES = (bool, int, float, complex)
+"""Python types that stand for dtypes."""
 
 
 @final
 class TemplateEncoder:
     """Turns arguments into templates."""
 
-    def __init__(self, payload_index: Callable[[AliasRead], int]) -> None:
+    def __init__(self, payload_index: Callable[[AliasRead | OpRecord], int], *, runnable: bool = False) -> None:
         self._payload_index = payload_index
+        self._runnable = runnable
+        """Whether everything is kept that a call needs to run again: states of generators, tensors without an op."""
         self._open: set[int] = set()
         """Containers that are being encoded: one that holds itself has no template."""
 
@@ -195,7 +210,7 @@ class TemplateEncoder:
         """Template of any value at all."""
         kind = type(value)
         if kind is OpRecord:
-            return _encode_op(cast("OpRecord", value))
+            return self._op(cast("OpRecord", value))
         if value is None or kind is bool:
             return cast("bool | None", value)
         if kind is ParamRecord:
@@ -220,7 +235,7 @@ class TemplateEncoder:
             return self._tuple(cast("tuple[object, ...]", value))
         if isinstance(value, AliasRead):
             base = encode(value.base)
-            if not isinstance(base, OpReference | ParamReference):
+            if not isinstance(base, OpReference | ParamReference | DroppedTemplate):
                 return base
             writers = tuple([writer.index for writer in value.writers if writer.index >= 0])
             return AliasTemplate(base, writers, self._payload_index(value))
@@ -238,9 +253,18 @@ class TemplateEncoder:
         if isinstance(value, slice):
             whole = cast("slice[object, object, object]", value)
             return SliceTemplate(encode(whole.start), encode(whole.stop), encode(whole.step))
-        if isinstance(value, GeneratorRead):
+        if isinstance(value, GeneratorRead) and self._runnable:
             return GeneratorTemplate(value.device, value.state)
         return OpaqueTemplate(value.type_name if isinstance(value, Opaque) else type_name(value))
+
+    def _op(self, op: OpRecord) -> Template:
+        """Reference to an op; one that was dropped as an orphan has no index."""
+        if op.index >= 0:
+            return OpReference(op.index)
+        if not self._runnable:
+            return OpaqueTemplate("orphan")
+        dtype = str(op.dtype).rpartition(".")[2]
+        return DroppedTemplate(op.shape, dtype, str(op.device), self._payload_index(op))
 
     def _tuple(self, value: tuple[object, ...]) -> Template:
         kind = type(value)
@@ -258,11 +282,6 @@ class TemplateEncoder:
 def type_name(value: object) -> str:
     """Name of the type of `value`, without its module."""
     return type(value).__qualname__.rpartition(".<locals>.")[2]
-
-
-def _encode_op(op: OpRecord) -> Template:
-    """Reference to an op; one that was dropped as an orphan has no index."""
-    return OpReference(op.index) if op.index >= 0 else OpaqueTemplate("orphan")
 
 
 def _encode_scalar(value: object) -> Template:
@@ -306,6 +325,8 @@ def _encode_text(text: str) -> Template:
 def _encode_framework_value(value: object) -> FrameworkValue | EnumValue | None:
     if isinstance(value, FrameworkValue | EnumValue):
         return value
+    if isinstance(value, type) and value in _NUMBER_TYPES:
+        return FrameworkValue("type", value.__name__)
     kind = type(value)
     found = _FRAMEWORK_TYPES.get((kind.__module__, kind.__name__))
     if found is None:
@@ -363,6 +384,9 @@ class TemplateDecoder:
                 return Opaque(name)
             case AliasTemplate():
                 return self._alias(template)
+            case DroppedTemplate(shape=shape, dtype=dtype, device=device, payload=index):
+                kept = self._payload(index)
+                return OpRecord(-1, "constant", None, 0, (), shape, dtype, device, False, None, kept, "", None)
             case _:
                 return template
 

@@ -16,9 +16,10 @@ FORMAT = "tlspec"
 FORMAT_VERSION = 1
 """Raised whenever an older reader would misread a newer bundle."""
 
-Level = Literal["audit", "portable"]
-"""What a bundle holds: facts alone, or the saved values too."""
+Level = Literal["audit", "portable", "executable_with_callables"]
+"""What a bundle holds: facts alone; the saved values too; also all that a call needs to run again."""
 LEVELS: tuple[Level, ...] = get_args(Level)
+EXECUTABLE: Level = "executable_with_callables"
 
 _TAIL = re.compile(rb',\n"manifest_sha256":"([0-9a-f]{64})"\}\n')
 _TAIL_LENGTH = len(',\n"manifest_sha256":""}\n') + 64

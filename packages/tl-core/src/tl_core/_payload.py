@@ -160,14 +160,19 @@ class PayloadFile:
 class LazyPayload(DeferredPayload):
     """A saved value on disk. Each `materialize` reads it anew; nothing is kept."""
 
-    __slots__ = ("_backend_name", "_file", "device", "view")
+    __slots__ = ("_backend_name", "_file", "device", "layout", "view")
 
-    def __init__(self, file: PayloadFile, view: PayloadView, backend_name: str, device: str) -> None:
+    def __init__(
+        self, file: PayloadFile, view: PayloadView, backend_name: str, device: str,
+        layout: tuple[int, ...] | None = None,
+    ) -> None:  # fmt: skip
         self._file = file
         self._backend_name = backend_name
         self.view = view
         self.device = device
         """Where the value is put when it is read."""
+        self.layout = layout
+        """Steps in elements in which it lies then; None for row after row."""
 
     @property
     def size_bytes(self) -> int:
@@ -189,7 +194,7 @@ class LazyPayload(DeferredPayload):
         region = self._file.region(view.region)
         whole = view.strides is None
         data = region[view.offset : view.offset + view.size_bytes] if whole else gather(region, view)
-        return HostArray(dtype=view.dtype, shape=view.shape, data=data)
+        return HostArray(dtype=view.dtype, shape=view.shape, data=data, strides=self.layout)
 
     def memory_key(self) -> MemoryKey:
         """Identity of the stored bytes, as `Backend.storage_key` gives for values in memory."""

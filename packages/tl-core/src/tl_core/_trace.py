@@ -75,7 +75,7 @@ class TraceInfo:
     saved: str = ""
     """What `save=` asked for, such as `'none'` or `func('relu')`; empty where it is not known."""
     level: str = ""
-    """How much the bundle holds from which it was loaded: `portable` or `audit`; empty for a live run."""
+    """How much the bundle holds from which it was loaded: `portable`, `audit`...; empty for a live run."""
 
 
 @final
@@ -334,7 +334,8 @@ class Trace:
             True or False; the status itself where not everything could be checked.
 
         Raises:
-            ArtifactError: the trace was loaded from a bundle, which holds no functions.
+            ArtifactError: the trace was loaded from a bundle that does not hold what the calls need, or whose functions
+                are not the framework's own; the message names the ops.
             ConfigurationError: the run is incomplete or kept no values.
             ArgumentTypeError: `outputs` holds no tensors.
 
@@ -451,7 +452,9 @@ class Trace:
 
         Args:
             path: the bundle, by custom `*.tlspec`; its parent directory exists.
-            level: `"portable"` with the saved values, `"audit"` without.
+            level: `"portable"` with the saved values; `"audit"` without; `"executable_with_callables"` also with the
+                names of functions and, where the trace was made with `CaptureOptions(save_args=True, save_rng=True)`,
+                with parameters and states of generators, so that the loaded trace can be validated.
             overwrite: replace a bundle that is there.
 
         Returns:

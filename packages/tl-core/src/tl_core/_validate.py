@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from tl_core._backend import backend
 from tl_core._caller import warn_caller
 from tl_core._cost import plain_dtype
-from tl_core._errors import ArtifactError, ConfigurationError, TorchLensWarning
+from tl_core._errors import ArtifactError, ConfigurationError, TorchLensError, TorchLensWarning
 from tl_core._find import state_of
 from tl_core._payload import materialize
 from tl_core._perturb import Perturber
@@ -23,6 +23,7 @@ from tl_core._validate_finding import Finding, GroundTruth
 from tl_core._validate_gap import gap_findings
 from tl_core._validate_given import given_outputs
 from tl_core._validate_invariant import invariant_findings
+from tl_core._validate_loaded import MAX_OPS_NAMED, runnable_records
 from tl_core._validate_memory import BufferMemory
 from tl_core._validate_random import RandomReplay
 from tl_core._validate_truth import (
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 _statuses: WeakKeyDictionary[State, ValidationStatus] = WeakKeyDictionary()
 """What the last validation of each living trace said."""
 
-MAX_OPS_NAMED = 5
 _REMEDIES = {
     "random_state_unknown": "Where the random generators stood is not known; trace with "
     "capture=tl.CaptureOptions(save_rng=True), or ask tl.validate.",
@@ -59,15 +59,20 @@ def validation_status(state: State) -> ValidationStatus:
     if known is not None:
         return known
     info = state.info
-    if info.loaded:
+    if not info.loaded:
+        return ValidationStatus(state="available", backend=info.backend, source="live")
+    try:
+        runnable_records(state)
+    except TorchLensError as refusal:
+        stripped = isinstance(refusal, ArtifactError)
         return ValidationStatus(
             state="unavailable",
             backend=info.backend,
             source="loaded",
-            reason="loaded_trace_runtime_capture_stripped",
-            message="A bundle holds no functions, so nothing of it can run again.",
+            reason="loaded_trace_runtime_capture_stripped" if stripped else refusal.code,
+            message=str(refusal),
         )
-    return ValidationStatus(state="available", backend=info.backend, source="live")
+    return ValidationStatus(state="available", backend=info.backend, source="loaded")
 
 
 def validate_trace(trace: Trace, truth: GroundTruth) -> ValidationStatus:
@@ -78,13 +83,12 @@ def validate_trace(trace: Trace, truth: GroundTruth) -> ValidationStatus:
         truth: what it is held against.
 
     Raises:
-        ArtifactError: it was loaded from a bundle without functions (`validation_functions_missing`).
+        ArtifactError: it was loaded from a bundle whose calls cannot run again; see `runnable_records`.
         ConfigurationError: it is incomplete, or kept no values.
     """
     state = state_of(trace)
-    records, info = state.records, state.info
-    if info.loaded:
-        raise _stripped(state)
+    info = state.info
+    records = runnable_records(state) if info.loaded else state.records
     if info.outcome != "complete":
         raise ConfigurationError(
             f"The run of {trace.name!r} is {info.outcome}; only a complete run can be validated.",
@@ -103,7 +107,7 @@ def validate_trace(trace: Trace, truth: GroundTruth) -> ValidationStatus:
     found = backend(info.backend)
     if truth.outputs is not None:
         truth = replace(truth, outputs=given_outputs(truth.outputs, examiner_of(found)) or None)
-    status = _Validation(state, found, truth).run()
+    status = _Validation(state, records, found, truth).run()
     _statuses[state] = status
     note_failure(status.failure)
     if status.failure is not None:
@@ -126,25 +130,13 @@ def note_unverified(status: ValidationStatus) -> None:
     warn_caller(TorchLensWarning(f"Validation incomplete: {failure.summary()}", code="validation_incomplete"))
 
 
-def _stripped(state: State) -> ArtifactError:
-    ops = [op for op in state.records.ops if op.kind == "op" and (op.call is None or op.call.func is None)]
-    named = ", ".join(state.labels.op(op.index) for op in ops[:MAX_OPS_NAMED])
-    more = f" and {len(ops) - MAX_OPS_NAMED} more" if len(ops) > MAX_OPS_NAMED else ""
-    return ArtifactError(
-        f"The bundle has no functions for {named}{more}, so these ops cannot run again.",
-        code="validation_functions_missing",
-        remedy="validate the live trace, before it is saved",
-        ops=tuple(state.labels.op(op.index) for op in ops),
-    )
-
-
 @final
 class _Validation:
     """One validation of one trace."""
 
-    def __init__(self, state: State, framework: Backend, truth: GroundTruth) -> None:
+    def __init__(self, state: State, records: Records, framework: Backend, truth: GroundTruth) -> None:
         self._state = state
-        self._records: Records = state.records
+        self._records = records
         self._truth = truth
         self._backend = framework
         self._examiner: Examiner = examiner_of(framework)
@@ -284,7 +276,7 @@ class _Validation:
         return ValidationStatus(
             state=state,
             backend=self._state.info.backend,
-            source="live",
+            source="loaded" if self._state.info.loaded else "live",
             reason=reason,
             message=_REMEDIES.get(reason, "") if first is None else first.message,
             replayed_node_count=replayed,

@@ -283,8 +283,11 @@ def _argument_findings(call: CallRecord, outputs: Sequence[OpRecord], examiner: 
 
 def _written(call: CallRecord) -> list[Leaf]:
     """Arguments that the call wrote over: what they held before need not be a parent."""
-    first = call.args[:1] if call.inplace else ()
-    return [leaf for value in (*first, (call.kwargs or {}).get("out")) for leaf in leaves_in(value)]
+    named = call.kwargs or {}
+    first = (
+        (call.args[:1] or list(named.values())[:1]) if call.inplace else ()
+    )  # by name where an initialiser was called
+    return [leaf for value in (*first, named.get("out")) for leaf in leaves_in(value)]
 
 
 _ONE_MUTATION = {"reasons": ["unrecorded_operator_mutation"], "n_gaps": 1}

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
 
-from tl_core import CallRecord, Examiner, HostArray, MemoryKey, OpCost, OpRecord
+from tl_core import CallRecord, Examiner, FrameworkValue, HostArray, MemoryKey, OpCost, OpRecord
 from tl_torch._cost import cost
+from tl_torch._identity import function_of, identity_of, revived
 from tl_torch._replay import TorchExaminer
+from tl_torch._replay_layout import laid_in
 from tl_torch._snapshot import lend
 from tl_torch._torch_private import data_address, host_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 @final
@@ -46,7 +48,8 @@ class TorchBackend:
         if 0 in array.shape:
             return torch.empty(array.shape, dtype=dtype, device=device)
         flat = torch.frombuffer(bytearray(array.data), dtype=torch.uint8)
-        return flat.view(dtype).reshape(array.shape).to(device)
+        value = flat.view(dtype).reshape(array.shape).to(device)
+        return value if array.strides is None else laid_in(value, array.strides)
 
     def storage_key(self, value: object) -> MemoryKey:
         """Where the elements of a payload lie, without touching them."""
@@ -68,6 +71,18 @@ class TorchBackend:
     def lend(self, value: object) -> torch.Tensor:
         """A tensor equal to a payload; writing to it leaves the payload as it was."""
         return lend(cast("torch.Tensor", value))
+
+    def identify(self, function: Callable[..., Any]) -> str | None:
+        """The name under which `resolve` finds a function again; None for one that has no such name."""
+        return identity_of(function)
+
+    def resolve(self, identity: str) -> Callable[..., Any] | None:
+        """The function that a name stands for; None where it is none that only computes."""
+        return function_of(identity)
+
+    def revive(self, value: FrameworkValue) -> object:
+        """A dtype, device, memory format or layout from its name."""
+        return revived(value)
 
     def examiner(self) -> Examiner:
         """Replay, comparison and perturbation on tensors where they lie."""

@@ -57,9 +57,21 @@ def _reaches(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[
 def _placed(tensor: torch.Tensor, extent: int, layout: tuple[int, tuple[int, ...]]) -> torch.Tensor:
     """The elements of a tensor in new memory, at an offset and with strides; zeros between them."""
     offset, strides = layout
-    view = tensor.new_zeros(extent).as_strided(tensor.shape, strides, offset)
+    return _filled(tensor.new_zeros(extent).as_strided(tensor.shape, strides, offset), tensor)
+
+
+def laid_in(tensor: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    """The elements of a tensor in memory of its own, with these strides where they do not overlap."""
+    try:
+        return _filled(torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device), tensor)
+    except RuntimeError:  # several elements in one place
+        return tensor
+
+
+def _filled(view: torch.Tensor, tensor: torch.Tensor) -> torch.Tensor:
+    """A view into which the elements of a tensor are copied; along steps of 0 they are the same anyway."""
     target, source = view, tensor
-    for axis, step in enumerate(strides):
+    for axis, step in enumerate(view.stride()):
         if step == 0:
             target, source = target.narrow(axis, 0, 1), source.narrow(axis, 0, 1)
     target.copy_(source)

@@ -11,6 +11,7 @@ from tl_core import (
     AUTOCAST_KEY,
     RANDOM_STATE_KEY,
     AliasRead,
+    DeferredPayload,
     GeneratorRead,
     Opaque,
     OpRecord,
@@ -45,6 +46,8 @@ class Rerun:
         self._made: dict[int, list[torch.Tensor]] = {}
         """What calls without ops of their own gave is not kept."""
         self._buffers: dict[str, torch.Tensor] = {}
+        self._params: dict[int, torch.Tensor] = {}
+        """Parameters that live on as saved values only."""
         self._grown = _gradient_inputs(records)
         self.inputs: dict[str, torch.Tensor] = {}
         """Inputs that autograd follows, by address."""
@@ -117,6 +120,11 @@ class Rerun:
 
     def _parameter(self, record: ParamRecord) -> torch.Tensor:
         tensor = None if record.reference is None else record.reference()
+        if tensor is None and record.value is not None:
+            tensor = self._params.get(record.index)
+            if tensor is None:
+                value = cast("torch.Tensor", _value(record.value)).detach()
+                tensor = self._params[record.index] = value.requires_grad_(record.requires_grad)
         if not isinstance(tensor, torch.Tensor):
             raise UnreplayableError("value_missing", f"the parameter {record.address!r} is gone")
         return tensor
@@ -130,9 +138,10 @@ class Rerun:
     def _source(self, op: OpRecord) -> torch.Tensor:
         if op.kind == "buffer" and op.address in self._buffers:
             return self._buffers[op.address]
-        if not isinstance(op.payload, torch.Tensor):
+        value = _value(op.payload)
+        if not isinstance(value, torch.Tensor):
             raise UnreplayableError("value_missing", "the value of an argument was not saved")
-        tensor = op.payload.detach().clone()
+        tensor = value.detach().clone()
         follow = op.requires_grad or op.index in self._grown
         if follow and (tensor.is_floating_point() or tensor.is_complex()):
             tensor.requires_grad_()
@@ -149,6 +158,10 @@ class Rerun:
         if not op.parents:
             return self._tensor(op)  # a parameter, or something that was never read
         raise UnreplayableError("output_composed", "an output lies in memory that several ops wrote")
+
+
+def _value(payload: object) -> object:
+    return payload.materialize() if isinstance(payload, DeferredPayload) else payload
 
 
 def _gradient_inputs(records: Records) -> frozenset[int]:

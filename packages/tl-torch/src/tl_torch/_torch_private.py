@@ -256,6 +256,41 @@ def overridable_functions() -> frozenset[Any]:
     return frozenset(cast("Any", torch.overrides).get_testing_overrides())
 
 
+BUILTINS: Any = _C._VariableFunctionsClass
+"""Class whose methods are torch's builtin functions."""
+
+
+def namespaces() -> list[tuple[str, Any]]:
+    """Where torch's functions stand, by the name under which people know the place."""
+    return [
+        ("torch.Tensor", torch.Tensor),
+        ("torch", torch),
+        ("torch.nn.functional", torch.nn.functional),
+        ("torch.linalg", torch.linalg),
+        ("torch.fft", torch.fft),
+        ("torch.special", torch.special),
+        ("torch.functional", torch.functional),
+        ("torch.nn.init", torch.nn.init),
+        ("torch.autograd", torch.autograd),
+        ("torch._C._nn", _C._nn),
+        ("torch._C._VariableFunctions", _C._VariableFunctions),
+        *([("torch.foreach", vars(torch)["foreach"])] if "foreach" in vars(torch) else []),
+    ]
+
+
+def tensor_operator(namespace: str, name: str, overload: str | None) -> Any | None:
+    """An operator of torch that takes or gives tensors; None where there is none of that name."""
+    try:
+        packet = getattr(getattr(torch.ops, namespace), name)
+        found = packet if overload is None else getattr(packet, overload)
+        schemas = [each._schema for each in overloads_of(found)]
+    except (AttributeError, RuntimeError):
+        return None
+    tensors = any("Tensor" in str(item.type) for schema in schemas for item in (*schema.arguments, *schema.returns))
+    known = isinstance(found, (OpOverload, OpOverloadPacket))
+    return cast("Any", found) if tensors and known else None
+
+
 def quiet_names() -> frozenset[str]:
     """Names of those that do not, and have no need to."""
     ignored: Any = cast("Any", torch.overrides).get_ignored_functions()
@@ -264,5 +299,8 @@ def quiet_names() -> frozenset[str]:
 
 def node_name(tensor: torch.Tensor) -> str | None:
     """Class name of the autograd node that made a tensor."""
-    node: object = tensor.grad_fn
+    try:
+        node: object = tensor.grad_fn
+    except RuntimeError:  # a view that was made without gradients, whose memory was written since
+        return None
     return None if node is None else type(node).__name__

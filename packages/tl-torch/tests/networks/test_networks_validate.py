@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import warnings
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -11,6 +13,10 @@ from networks import NETWORKS, Network
 from recipes import build
 
 import tl_torch as tl
+from tl_core import ArtifactError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MOST_EXEMPT = 0.02
 """Largest share of edges whose op need not answer."""
@@ -52,6 +58,41 @@ def test_network_validates(network: Network, record_property: pytest.RecordPrope
         assert (failure.check, failure.func_name) == ("perturbation", STOCHASTIC[network.name])
     else:
         assert status.passed, failure and failure.summary()
+
+
+FOREIGN = {
+    "fasterrcnn_mobilenet_v3_large_320_fpn": ["torch.ops.torchvision.nms", "torch.ops.torchvision.roi_align"],
+    "maskrcnn_resnet50_fpn": ["torch.ops.torchvision.nms", "torch.ops.torchvision.roi_align"],
+    "ssdlite320_mobilenet_v3_large": ["torch.ops.torchvision.nms"],
+}
+"""Networks that call functions which are not torch's own, so that their bundles do not run."""
+
+
+@pytest.mark.parametrize("network", NETWORKS, ids=lambda network: network.name)
+def test_network_validates_where_it_is_loaded(network: Network, tmp_path: Path) -> None:
+    case = build(network)
+    torch.manual_seed(11)
+    with (
+        torch.set_grad_enabled(network.values or network.mode == "train"),
+        contextlib.redirect_stdout(None),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")
+        options = tl.CaptureOptions(save_args=True, save_rng=True)
+        run = tl.trace(case.model, case.args, case.kwargs, capture=options)
+        run.validate_forward_pass([])
+        live = run.validation_replay_status
+        path = run.save(tmp_path / "run.tlspec", level="executable_with_callables")
+        del run, case
+        loaded = tl.load(path)
+        if network.name in FOREIGN:
+            with pytest.raises(ArtifactError) as caught:
+                loaded.validate_forward_pass([])
+            assert list(caught.value.fields["functions"]) == FOREIGN[network.name]
+        else:
+            loaded.validate_forward_pass([])
+            assert loaded.validation_replay_status.decisions == live.decisions
+    shutil.rmtree(tmp_path)  # up to half a gigabyte
 
 
 def test_most_networks_are_no_exception() -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import torch
 from graphs import edges, graph, named, run
-from torch import Tensor
+from torch import Tensor, nn
+
+import tl_torch as tl
 
 X = torch.arange(4.0)
 M = torch.arange(12.0).reshape(3, 4)
@@ -320,3 +322,19 @@ def test_writes_under_no_grad_and_in_inference_mode() -> None:
         assert graph(forward, X) == expected
     with torch.inference_mode():
         assert graph(forward, torch.arange(4.0)) == expected
+
+
+def test_a_view_without_gradients_of_a_parameter_that_is_written() -> None:
+    class Trains(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3, 3))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            with torch.no_grad():
+                self.weight[0].add_(1)
+            return x @ self.weight
+
+    trace = tl.trace(Trains(), torch.ones(2, 3))
+    assert [op.func_name for op in trace.ops if op.kind == "op"] == ["getitem", "add_", "matmul"]
+    assert trace["matmul_1"].ops[0].out.tolist() == [[4.0, 4.0, 4.0]] * 2

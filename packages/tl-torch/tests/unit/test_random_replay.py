@@ -49,7 +49,7 @@ DRAWING: dict[str, Callable[..., Any]] = {
     "bernoulli_": lambda self, x: x + torch.empty(2, 3).bernoulli_(0.5),
     "bernoulli of a probability": lambda self, x: torch.bernoulli(x / 7) + x,
     "normal_": lambda self, x: x + torch.empty(2, 3).normal_() + torch.normal(x, 1.0),
-    "an initialiser": lambda self, x: x + nn.init.trunc_normal_(torch.empty(2, 3)),
+    "initialisers": lambda self, x: x + nn.init.trunc_normal_(torch.empty(2, 3)) + nn.init.normal_(torch.empty(3)),
     "gumbel_softmax": lambda self, x: F.gumbel_softmax(x, tau=0.5),
     "multinomial": lambda self, x: x[:, torch.multinomial(torch.softmax(x, 1), 2)[0]],
     "randperm": lambda self, x: x[:, torch.randperm(3)],

@@ -16,6 +16,7 @@ from tl_core import (
     ArgumentTypeError,
     ArtifactError,
     BackendCapabilityConformanceError,
+    BackendUnsupportedError,
     ConfigurationError,
     MissingDependencyError,
 )
@@ -294,12 +295,19 @@ def test_a_trace_is_loaded_and_saved_without_its_framework(tmp_path: Path) -> No
 # saving
 
 
-@pytest.mark.parametrize("level", ["runnable", "executable_with_callables", "Portable", "", None, 3])
+@pytest.mark.parametrize("level", ["runnable", "Portable", "", None, 3])
 def test_unknown_levels(level: object, tmp_path: Path) -> None:
     error = refused_save(tmp_path / "a.tlspec", level=level)
     assert error.code == "artifact_save_level_unsupported"
-    assert "'audit' and 'portable'" in str(error)
-    assert ("of a later release" in str(error)) == (level in {"runnable", "executable_with_callables"})
+    assert "'audit', 'portable', 'executable_with_callables'" in str(error)
+    assert ("of a later release" in str(error)) == (level == "runnable")
+
+
+def test_a_backend_whose_functions_have_no_names(tmp_path: Path) -> None:
+    with pytest.raises(BackendUnsupportedError, match="cannot find functions again") as caught:
+        network().save(tmp_path / "a.tlspec", level="executable_with_callables")
+    assert caught.value.code == "backend_validation_replay_unsupported"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_existing_bundle_is_kept(bundle: Path) -> None:

@@ -312,6 +312,7 @@ def test_arguments_that_are_kept_by_name(tmp_path: Path) -> None:
         object(),
         len,
         int,
+        bytes,
     )
     args = saved(arguments(*given), tmp_path)._state.records.calls[0].args
     assert list(map(repr, args)) == [
@@ -322,6 +323,7 @@ def test_arguments_that_are_kept_by_name(tmp_path: Path) -> None:
         "int16",
         "<object>",
         "<builtin_function_or_method>",
+        "int",
         "<type>",
     ]
 
