@@ -247,12 +247,18 @@ class CallChecker:
         for silence in silences:
             output = by_position[silence.position]
             if silence.recorded:
-                message = "its value does not change with its parent {parent}"
+                message = "its value does not change with its parent {parent}" + self._why(base, silence.parent)
                 found.append(Finding(output.index, "perturbation", message, extra={"parent": silence.parent}))
             else:
                 message = "its value depends on {parent}, which is not among its parents"
                 found.append(Finding(output.index, "argument_logging", message, extra={"parent": silence.parent}))
         return found
+
+    def _why(self, base: Base, parent: int) -> str:
+        """What is known of the reason for which an op does not answer to a parent."""
+        others = [leaf for leaf in leaves_of(base.call) if parent not in parents_of(leaf)]
+        zero = any(self._examiner.is_zero(base.arguments.value(leaf)) for leaf in others)
+        return "; another of its arguments is zero everywhere" if zero else ""
 
 
 def _argument_findings(call: CallRecord, outputs: Sequence[OpRecord], examiner: Examiner) -> Iterator[Finding]:

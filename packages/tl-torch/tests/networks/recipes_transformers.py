@@ -70,6 +70,18 @@ def with_labels(recipe: Callable[[Size], Built]) -> Callable[[Size], Built]:
     return changed
 
 
+def padded(recipe: Callable[[Size], Built]) -> Callable[[Size], Built]:
+    """Return a recipe whose input ends in tokens that do not count; a mask without any is zero where it is added."""
+
+    def changed(size: Size) -> Built:
+        model, args, kwargs = recipe(size)
+        mask = torch.ones(size, dtype=torch.long)
+        mask[:, -size[1] // 4 :] = 0
+        return model, args, {**kwargs, "attention_mask": mask}
+
+    return changed
+
+
 def to_target(recipe: Callable[[Size], Built]) -> Callable[[Size], Built]:
     """Return a recipe of an encoder-decoder that is given a target as well."""
 
@@ -118,7 +130,10 @@ def encodec(size: Size) -> Built:
         num_filters=4, hidden_size=16, codebook_dim=16, codebook_size=32, upsampling_ratios=[4, 4, 2, 2],
         target_bandwidths=[1.5, 3.0], num_lstm_layers=2,
     )  # fmt: skip
-    return transformers.EncodecModel(config), (torch.randn(size),), {}
+    model = transformers.EncodecModel(config)
+    for layer in model.quantizer.layers:  # an untrained codebook is zero everywhere
+        layer.codebook.embed.normal_()
+    return model, (torch.randn(size),), {}
 
 
 def clip(size: Size) -> Built:
@@ -181,10 +196,12 @@ def time_series(size: Size) -> Built:
         encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=24, decoder_ffn_dim=24,
         num_time_features=2, scaling="mean",
     )  # fmt: skip
+    observed = torch.ones(batch, past)
+    observed[0] = 0  # a series of which nothing is known takes its scale from the others
     kwargs = {
         "past_values": torch.rand(batch, past),
         "past_time_features": torch.randn(batch, past, 2),
-        "past_observed_mask": torch.ones(batch, past),
+        "past_observed_mask": observed,
         "future_values": torch.rand(batch, 4),
         "future_time_features": torch.randn(batch, 4, 2),
     }
@@ -225,9 +242,11 @@ TRANSFORMERS: dict[str, Callable[[Size], Built]] = {
         "DebertaV2ForMaskedLM", "DebertaV2Config", **ENCODER, relative_attention=True, pos_att_type=["c2p", "p2c"],
         position_buckets=8,
     ),
-    "longformer": text_model(
-        "LongformerForMaskedLM", "LongformerConfig", **ENCODER, attention_window=[4, 4], bos_token_id=1,
-        eos_token_id=2, sep_token_id=2,
+    "longformer": padded(
+        text_model(
+            "LongformerForMaskedLM", "LongformerConfig", **ENCODER, attention_window=[4, 4], bos_token_id=1,
+            eos_token_id=2, sep_token_id=2,
+        )
     ),
     "xlnet": text_model(
         "XLNetLMHeadModel", "XLNetConfig", vocab_size=VOCABULARY, d_model=32, n_layer=2, n_head=4, d_inner=48,

@@ -22,12 +22,9 @@ MOST_EXEMPT = 0.02
 """Largest share of edges whose op need not answer."""
 
 DEGENERATE = {
-    "fasterrcnn_mobilenet_v3_large_320_fpn": "clamp",  # one feature level is used, so levels are clamped to 5..5
-    "mamba": "mul",  # the state starts at zero, and is multiplied
-    "rwkv": "mul",  # the state starts at zero, and is multiplied
-    "longformer": "einsum",  # the mask is zero everywhere, and is multiplied
-    "encodec": "conv1d",  # an untrained codebook is zero everywhere
-    "time_series_transformer": "where",  # every series has a scale, so the default scale is not used
+    "fasterrcnn_mobilenet_v3_large_320_fpn": "clamp",  # both feature maps have one scale: levels are clamped to 5..5
+    "mamba": "mul",  # the state starts at zero everywhere, and is multiplied
+    "rwkv": "mul",  # the state starts at zero everywhere, and is multiplied
 }
 """Networks whose forward pass ignores one of its values on these inputs, and the function that does: no record of
 such a pass can be proved, and validation has to say so."""
@@ -54,6 +51,7 @@ def test_network_validates(network: Network, record_property: pytest.RecordPrope
     if network.name in DEGENERATE:
         assert failure is not None
         assert (failure.check, failure.func_name) == ("perturbation", DEGENERATE[network.name])
+        assert failure.message.endswith("is zero everywhere") is (failure.func_name == "mul")
     elif network.name in STOCHASTIC and failure is not None:
         assert (failure.check, failure.func_name) == ("perturbation", STOCHASTIC[network.name])
     else:
@@ -96,4 +94,4 @@ def test_network_validates_where_it_is_loaded(network: Network, tmp_path: Path) 
 
 
 def test_most_networks_are_no_exception() -> None:
-    assert len(DEGENERATE) + len(STOCHASTIC) <= 7
+    assert len(DEGENERATE) + len(STOCHASTIC) <= 4

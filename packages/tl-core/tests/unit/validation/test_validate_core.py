@@ -124,6 +124,16 @@ def test_a_parent_without_effect() -> None:
     failure = failure_of(run.finish(run.call(np.multiply, x, 0.0)))
     assert (failure.check, failure.op_label) == ("perturbation", "multiply_1_1:1")
     assert failure.extra["parent"] == "input_1:1"
+    assert failure.message == "its value does not change with its parent input_1:1"
+
+
+def test_a_parent_beside_zeros() -> None:
+    run = Run()
+    x, state = run.input("x", np.ones(3)), run.input("state", np.zeros(3))
+    failure = failure_of(run.finish(run.call(np.multiply, x, state)))
+    assert failure.message == (
+        "its value does not change with its parent input_1:1; another of its arguments is zero everywhere"
+    )
 
 
 @pytest.mark.parametrize("array", [np.array([True, False]), np.array([3, 1, 2]), np.array([0.5, 2.0], np.float32)])
