@@ -2,7 +2,7 @@
 
 | what is replaced | why | restored |
 |---|---|---|
-| `nn.Module._call_impl` | Global module hooks fire inside the user's own hooks, so they see neither what the caller passed nor what it received, and they put every module on the slow path. | by identity when the last running capture ends: `tests/unit/test_seams.py` |
+| the code of `nn.Module._call_impl` | Global module hooks fire inside the user's own hooks, so they see neither what the caller passed nor what it received, and they put every module on the slow path. An attribute of the class is not assigned where that can be avoided: Python 3.13 gives up caching a class after 1,000 changes, and every module call would be slower from then on. | by identity when the last running capture ends: `tests/unit/test_seams.py` |
 | `ScriptFunction.__call__`, `ScriptMethod.__call__` | TorchScript runs without Python: a call arrives in no mode. | `tests/unit/test_honesty_scripts.py` |
 | `vmap_impl`, `grad_impl`, `grad_and_value_impl`, `_vjp_with_argnums`, `_jvp_with_argnums` of functorch | The functions inside a transform arrive with tensors of its level; its own call and its result do not. | `tests/unit/test_honesty_transforms.py` |
 | `torch.compile` | Torch compiles `torch.cond` and its like to run them, which a function mode would disturb; what the model compiles while it runs has to run as its source. | `tests/unit/test_compiled.py` |
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import types
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -68,17 +69,54 @@ _Replacement = tuple[Any, str, "Callable[..., Any]", "Callable[..., Any]"]
 _lock = threading.Lock()
 _handlers: dict[int, ModuleCallHandler] = {}
 _boundaries: dict[int, BoundaryHandler] = {}
-_original: Callable[..., Any] = module_call_function()
+_modules: list[Any] = []
+"""What runs when a module is called, its code if that was replaced, and what stands in for it."""
 _replaced: list[_Replacement] = []
 _prepared: list[_Replacement] = []
 """Replacements of the last time, to be used again while nothing else has changed."""
 
 
-def _call_impl(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
-    handler = _handlers.get(threading.get_ident())
+def _template(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+    find: Any = "find"  # the things themselves stand in the place of these names
+    ident: Any = "ident"
+    original: Any = "original"
+    handler: Any = find(ident())
     if handler is None:
-        return _original(self, *args, **kwargs)
-    return handler.module_call(_original, self, args, kwargs)
+        return original(self, *args, **kwargs)
+    return handler.module_call(original, self, args, kwargs)
+
+
+def _standing_in(original: Callable[..., Any]) -> types.FunctionType:
+    """What stands in for `original`, without closure and without globals, so that its code runs anywhere."""
+    known: dict[object, object] = {"find": _handlers.get, "ident": threading.get_ident, "original": original}
+    code = _template.__code__  # all of them can be hashed, so the code can, as debuggers and profilers do
+    constants = tuple([known.get(value, value) for value in code.co_consts])
+    return types.FunctionType(code.replace(co_consts=constants, co_name="_call_impl"), {}, "_call_impl")
+
+
+def _enter_modules() -> None:
+    """Send module calls to the handlers; where it can be, by other code for the function that is there."""
+    function = module_call_function()
+    if isinstance(function, types.FunctionType) and not function.__code__.co_freevars:
+        code = function.__code__
+        if not _modules or _modules[0] is not function or _modules[1] is not code:
+            original = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
+            original.__kwdefaults__ = function.__kwdefaults__
+            _modules[:] = [function, code, _standing_in(original).__code__]
+        function.__code__ = _modules[2]
+    else:
+        _modules[:] = [function, None, _standing_in(function)]
+        set_module_call_function(_modules[2])
+
+
+def _leave_modules() -> None:
+    """Put back what was there, unless somebody else has changed it since."""
+    function, code, replacement = _modules
+    if code is not None:
+        if function.__code__ is replacement:
+            function.__code__ = code
+    elif module_call_function() is replacement:
+        set_module_call_function(function)
 
 
 def _scripted(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -119,11 +157,9 @@ def running() -> ModuleCallHandler | None:
 
 def install(handler: ModuleCallHandler, boundaries: BoundaryHandler | None = None) -> None:
     """Send the module calls of the running thread through `handler`, and what no mode sees through `boundaries`."""
-    global _original  # the one piece of process-wide state, guarded by the lock
     with _lock:
         if not _handlers:
-            _original = module_call_function()
-            set_module_call_function(_call_impl)
+            _enter_modules()
             _replace_all()
         _handlers[threading.get_ident()] = handler
         if boundaries is not None:
@@ -136,8 +172,7 @@ def remove() -> None:
         _handlers.pop(threading.get_ident(), None)
         _boundaries.pop(threading.get_ident(), None)
         if not _handlers:
-            if module_call_function() is _call_impl:
-                set_module_call_function(_original)
+            _leave_modules()
             _restore_all()
 
 

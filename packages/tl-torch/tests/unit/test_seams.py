@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+import types
 
 import pytest
 import torch
@@ -47,6 +49,59 @@ def test_methods_of_modules_are_restored(attribute: str) -> None:
     before = vars(nn.Module)[attribute]
     tl.trace(nn.Linear(4, 2), X)
     assert vars(nn.Module)[attribute] is before
+
+
+def test_the_code_of_module_calls_is_replaced_and_restored_by_identity() -> None:
+    function, code = nn.Module._call_impl, nn.Module._call_impl.__code__
+    during: list[object] = []
+
+    class Notes(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            during.extend([nn.Module._call_impl, nn.Module._call_impl.__code__])
+            return x + 1
+
+    tl.trace(Notes(), X)
+    assert during[0] is function
+    assert during[1] is not code
+    assert hash(during[1]) == hash(during[1])
+    assert nn.Module._call_impl.__code__ is code
+
+    def raises(self: nn.Module, x: Tensor) -> Tensor:
+        raise ValueError("in the middle")
+
+    with pytest.raises(ValueError, match="in the middle"):
+        tl.trace(type("Raises", (nn.Module,), {"forward": raises})(), X)
+    assert nn.Module._call_impl.__code__ is code
+
+
+def test_the_class_of_modules_is_not_changed() -> None:
+    """Python gives up caching what a class holds once it was changed often enough."""
+    assigned: list[str] = []
+
+    def hook(event: str, arguments: tuple[object, ...]) -> None:
+        if listening and event == "object.__setattr__" and arguments[0] is nn.Module:
+            assigned.append(str(arguments[1]))
+
+    listening = True
+    sys.addaudithook(hook)
+    nn.Module.made_up = 1  # type: ignore[attr-defined] # is it heard?
+    del nn.Module.made_up
+    heard = list(assigned)
+    tl.trace(nn.Sequential(nn.Linear(4, 2)), X)
+    listening = False
+    assert assigned == heard
+
+
+def test_patch_with_a_plain_function_survives_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        nn.Module,
+        "_call_impl",
+        types.FunctionType(nn.Module._call_impl.__code__, {**vars(sys.modules["torch.nn.modules.module"])}),
+    )
+    patched = nn.Module._call_impl
+    assert tl.trace(nn.Sequential(nn.Linear(4, 2)), X)["linear_1_1:1"].module == "0"
+    assert nn.Module._call_impl is patched
+    assert nn.Sequential(nn.Linear(4, 2))(X).shape == (2, 2)
 
 
 def test_user_patch_made_before_a_run_survives_it(monkeypatch: pytest.MonkeyPatch) -> None:
