@@ -300,8 +300,9 @@ class ArgumentReader:
         """Look for writes that nobody read after: into inputs, buffers and the other tensors that the model holds."""
         for _, tensor in inputs:
             self.check(tensor)
-        for held in self._sources.held.values():
-            tensor = held.reference()
+        known = self._known
+        for key, held in self._sources.held.items():
+            tensor = held.reference() if key in known else None
             if tensor is not None:
                 self.check(tensor)
 

@@ -51,7 +51,7 @@ class Sources:
     """The inventory of one model, taken before it runs."""
 
     __slots__ = (
-        "_alive", "_builder", "_prepared", "_root", "_unattached", "_visited", "attention", "classes", "closed", "created",
+        "_alive", "_builder", "_prepared", "_root", "_shapeless", "_unattached", "_visited", "attention", "classes", "closed", "created",
         "functions", "held", "modules", "params", "scripted", "truncated",
     )  # fmt: skip
 
@@ -74,6 +74,8 @@ class Sources:
         """Paths of what was not looked into to the end, and why not."""
         self._alive: list[nn.Module] = []
         """Every registered module, so that no other one takes its identity during the run."""
+        self._shapeless: list[torch.Tensor] = []
+        """Parameters of no dimension: numbers, and lazy ones."""
         self.created: list[str] = []
         """Addresses of lazy parameters that did not exist when the run began."""
         self._root = root
@@ -152,6 +154,8 @@ class Sources:
                 weakref.ref(param),
             )
             self.params[id(param)] = KnownParam(param, record)
+            if record.shape == ():
+                self._shapeless.append(param)
         else:
             record = known.record
             if address != record.address and address not in record.aliases:
@@ -215,9 +219,8 @@ class Sources:
 
     def settle(self) -> None:
         """Note the shapes of parameters that were lazy before the run."""
-        for known in self.params.values():
-            if known.record.shape == ():
-                known.record.shape = shape_of(known.tensor)
+        for param in self._shapeless:
+            self.params[id(param)].record.shape = shape_of(param)
 
     def state(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Every parameter and held tensor with its address."""
