@@ -147,7 +147,8 @@ def main(names: list[str]) -> None:
         "# Gallery\n",
         "What `trace.draw()` shows by default. Made by `python docs/gallery.py`; the networks have small sizes and random",
         "weights. Tinted boxes hold parameters; a purple stack stands for equal neighbours: `×12` with weights of their own,",
-        "`≈×6` equal up to sizes, `↻500` one module called 500 times. Orange lines lead to the next round of a loop.\n",
+        "`≈×6` equal up to sizes, `↻500` one module called 500 times. Orange lines lead to the next round of a loop. Numbers at arrow",
+        "tips say which argument a tensor is; `view → …` is a view that leads to the op in whose box it stands.\n",
     ]
     for name in names or NETWORKS:
         recorded = trace(name)

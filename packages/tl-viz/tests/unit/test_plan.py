@@ -82,6 +82,14 @@ def test_dense_layers_fold_although_their_sizes_grow():
     assert "DenseLayer ×12, cat" in inside
 
 
+def test_layers_that_read_all_before_them_say_so():
+    _, frames = texts(dense((6,)).draw(collapse="none", fold_repeats=True))
+    said = "≈×6 own weights, each reads all before"
+    assert [title for title in frames if "×" in title] == [f"layer1…6 DenseLayer {said}"]
+    _, frames = texts(transformer(6).draw())
+    assert not any("each reads all" in title for title in frames)
+
+
 def test_what_no_output_needs_is_one_item():
     drawing = transformer(2).draw()
     bundles = [node for node in drawing.scene.nodes() if node.role == "bundle"]

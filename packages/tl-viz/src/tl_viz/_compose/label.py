@@ -184,9 +184,9 @@ def badge_text(tree: Tree, branch: Branch, *, around: int = 1) -> str:
         if branch.looped:
             return f"↻{branch.copies} same weights"
         own = " own weights" if params_of(tree, branch) else ""
-        if branch.alike:
-            return f"×{branch.copies}{own}"
-        return f"≈×{branch.copies}{own}, sizes differ"
+        if branch.dense:  # which is why their sizes differ
+            return f"{'' if branch.alike else '≈'}×{branch.copies}{own}, each reads all before"
+        return f"×{branch.copies}{own}" if branch.alike else f"≈×{branch.copies}{own}, sizes differ"
     return f"↻{rounds}" if rounds > 1 and rounds != around else ""
 
 

@@ -28,7 +28,7 @@ class Branch:
     """
 
     __slots__ = (
-        "alike", "call", "children", "copies", "end", "exact", "first", "kind", "last_end", "loose", "looped", "op",
+        "alike", "call", "children", "copies", "dense", "end", "exact", "first", "kind", "last_end", "loose", "looped", "op",
         "others", "outside", "pinned",
     )  # fmt: skip
 
@@ -53,6 +53,8 @@ class Branch:
         """How many equal neighbours it stands for, itself included."""
         self.alike = True
         """Whether the copies are equal in every respect."""
+        self.dense = False
+        """Whether each copy reads all copies before it."""
         self.looped = False
         """Whether the copies are calls of one module, with the same weights."""
         self.others: tuple[int, ...] = ()

@@ -126,8 +126,6 @@ def _worth(children: list[Branch], start: int, period: int, copies: int) -> Run 
     # Two copies of a few ops are read sooner when they are spelled out; two blocks are not.
     if copies < 2 or (copies == 2 and all(child.op >= 0 for child in items)):
         return None
-    if any(child.pinned for child in children[start : start + period * copies]):
-        return None
     return Run(start, period, copies, (copies - 1) * size * 16 - period)
 
 
@@ -246,7 +244,22 @@ def _folded(tree: Tree, children: list[Branch], run: Run) -> Branch:
     branch.others = starts
     branch.last_end = last.last_end
     branch.looped = _looped(tree, children, run)
+    branch.dense = _dense(children, run)
     return branch
+
+
+def _dense(children: list[Branch], run: Run) -> bool:
+    """Whether each copy reads every copy before it, as the layers of a DenseNet do: the last copy tells."""
+    if run.copies < 3:
+        return False
+    owner = {
+        at: copy
+        for copy in range(run.copies - 1)
+        for child in children[run.start + copy * run.period : run.start + (copy + 1) * run.period]
+        for at in range(child.first, child.last_end)
+    }
+    last = {at for child in children[run.end - run.period : run.end] for at in child.outside}
+    return len({owner[at] for at in last if at in owner}) == run.copies - 1
 
 
 def _looped(tree: Tree, children: list[Branch], run: Run) -> bool:
