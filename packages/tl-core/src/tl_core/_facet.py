@@ -12,8 +12,9 @@ from tl_core._record import AliasRead, CallRecord, OpRecord, ParamRecord
 from tl_core._unsaved import absence, unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from tl_core._backend import OpCost
     from tl_core._op import Op
     from tl_core._payload import PayloadLocation
     from tl_core._state import State
@@ -94,30 +95,35 @@ class AutogradFacet:
 
 @final
 class CostFacet:
-    """Work and time of the function call that made an op; shared by all outputs of the call."""
+    """Work and time of the function calls that made an op, or all passes of a layer; shared by all outputs of a call."""
 
-    __slots__ = ("_call", "_state")
+    __slots__ = ("_calls", "_state")
 
-    def __init__(self, state: State, call: CallRecord | None) -> None:
+    def __init__(self, state: State, calls: Sequence[CallRecord]) -> None:
         self._state = state
-        self._call = call
+        self._calls = calls
 
     @property
     def flops(self) -> Flops | None:
         """Floating-point operations, a fused multiply-add counted as 2; None where no formula is known."""
-        cost = None if self._call is None else self._state.cost.calls[self._call.index]
-        return None if cost is None or cost.flops is None else Flops(cost.flops)
+        counts = [None if cost is None else cost.flops for cost in self._costs()]
+        known = [count for count in counts if count is not None]
+        return Flops(sum(known)) if known and len(known) == len(counts) else None
 
     @property
     def macs(self) -> Macs | None:
         """Fused multiply-adds; None where no formula is known."""
-        cost = None if self._call is None else self._state.cost.calls[self._call.index]
-        return None if cost is None or cost.macs is None else Macs(cost.macs)
+        counts = [None if cost is None else cost.macs for cost in self._costs()]
+        known = [count for count in counts if count is not None]
+        return Macs(sum(known)) if known and len(known) == len(counts) else None
 
     @property
     def duration(self) -> Duration:
         """Time inside the function, measured once; 0 for sources and outputs."""
-        return Duration.from_ns(0 if self._call is None else self._call.duration_ns)
+        return Duration.from_ns(sum(call.duration_ns for call in self._calls))
+
+    def _costs(self) -> list[OpCost | None]:
+        return [self._state.cost.calls[call.index] for call in self._calls]
 
     def __repr__(self) -> str:
         return f"<cost: {self.duration}>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar, final
 
 from tl_core._errors import LookupFailedError
+from tl_core._facet import CostFacet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,6 +117,13 @@ class Layer:
     def _names(self, ops: list[int]) -> tuple[str, ...]:
         layer_of = self._state.grouping.layer_of
         return tuple([self._state.labels.layer(layer) for layer in dict.fromkeys([layer_of[op] for op in ops])])
+
+    @property
+    def cost(self) -> CostFacet:
+        """Work and time of all passes together."""
+        ops = self._state.records.ops
+        calls = {call.index: call for op in self._members if (call := ops[op].call) is not None}
+        return CostFacet(self._state, tuple(calls.values()))
 
     # facts of the passes, where they agree
 

@@ -202,7 +202,8 @@ class Op(OpFacts):
     @property
     def cost(self) -> CostFacet:
         """Work and time of the call that made it."""
-        return CostFacet(self._state, self._record.call)
+        call = self._record.call
+        return CostFacet(self._state, () if call is None else (call,))
 
     @property
     def distance(self) -> DistanceFacet:

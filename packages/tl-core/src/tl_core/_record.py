@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Literal, final
 
 from msgspec import Struct
 
+from tl_core._source import stack_of
+
 if TYPE_CHECKING:
     from tl_core._aten import AtenOp
 
@@ -29,6 +31,11 @@ RANDOM_STATE_KEY = "random_state"
 """Key of `CallRecord.meta`: where the generators stood before the call."""
 AUTOCAST_KEY = "autocast"
 """Key of `CallRecord.meta`: plain dtype of autocast by device type, where it was on."""
+
+
+def place_of(frames: Frames) -> str:
+    """The innermost line of a call site, as a phrase for a repr; empty where there is none."""
+    return f" ({stack_of(frames[:1])[0]})" if frames else ""
 
 
 @final
@@ -208,6 +215,10 @@ class ReadRecord(Struct, gc=False, eq=False):
     """The Python scalar, where it is one."""
     frames: Frames
 
+    def __repr__(self) -> str:
+        value = "" if self.value is None else f" {self.value!r}"
+        return f"<read of op {self.op} as {self.kind}{value}{place_of(self.frames)}>"
+
 
 @final
 class GapRecord(Struct, gc=False, eq=False):
@@ -218,6 +229,10 @@ class GapRecord(Struct, gc=False, eq=False):
     op: int
     """Index of the op at which it was noticed, or -1."""
     frames: Frames
+
+    def __repr__(self) -> str:
+        at = f" at op {self.op}" if self.op >= 0 else ""
+        return f"<gap {self.reason}{at}{place_of(self.frames)}: {self.message}>"
 
 
 @final

@@ -28,6 +28,10 @@ def _no_counts() -> Mapping[str, int]:
     return {}
 
 
+_IN_SUMMARY = ("check", "op_label", "func_name", "message", "extra")
+"""Fields that `ValidationFailure.summary` tells, and the details that only programs need."""
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationFailure:
@@ -58,6 +62,12 @@ class ValidationFailure:
         """One line: check, op, function, what was found."""
         place = f" at {self.op_label} ({self.func_name})" if self.op_label else ""
         return f"{self.check}{place}: {self.message}"
+
+    def __str__(self) -> str:
+        """The summary, and below it the facts that are known."""
+        known = {name: value for name, value in self.to_dict().items() if value not in (None, {})}
+        rows = [f"  {name}: {value}" for name, value in known.items() if name not in _IN_SUMMARY]
+        return "\n".join([self.summary(), *rows])
 
     def to_dict(self) -> dict[str, object]:
         """The fields by name."""

@@ -327,8 +327,7 @@ class Trace:
         """Run every op again from its parents' saved values, change every parent, and compare the outputs.
 
         Args:
-            outputs: what a plain forward pass of the model returned: one tensor, or several in order; `[]` to leave
-                them out.
+            outputs: what a plain forward pass of the model returned, as it returned it; `[]` to leave it out.
 
         Returns:
             True or False; the status itself where not everything could be checked.
@@ -343,7 +342,7 @@ class Trace:
             >>> import torch
             >>> import tl_torch as tl
             >>> model, x = torch.nn.Linear(4, 2), torch.ones(3, 4)
-            >>> tl.trace(model, x).validate_forward_pass([model(x)])
+            >>> tl.trace(model, x).validate_forward_pass(model(x))
             True
         """
         status = validate_trace(self, GroundTruth(outputs=[outputs]))

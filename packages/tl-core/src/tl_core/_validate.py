@@ -106,7 +106,7 @@ def validate_trace(trace: Trace, truth: GroundTruth) -> ValidationStatus:
         )
     found = backend(info.backend)
     if truth.outputs is not None:
-        truth = replace(truth, outputs=given_outputs(truth.outputs, examiner_of(found)) or None)
+        truth = replace(truth, outputs=given_outputs(truth.outputs, found) or None)
     status = _Validation(state, records, found, truth).run()
     _statuses[state] = status
     note_failure(status.failure)

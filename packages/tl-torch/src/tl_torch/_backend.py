@@ -12,6 +12,7 @@ from tl_torch._identity import function_of, identity_of, revived
 from tl_torch._replay import TorchExaminer
 from tl_torch._replay_layout import laid_in
 from tl_torch._snapshot import lend
+from tl_torch._structure import tensors_in
 from tl_torch._torch_private import data_address, host_bytes
 
 if TYPE_CHECKING:
@@ -83,6 +84,10 @@ class TorchBackend:
     def revive(self, value: FrameworkValue) -> object:
         """A dtype, device, memory format or layout from its name."""
         return revived(value)
+
+    def tensors_in(self, value: object) -> list[torch.Tensor]:
+        """The tensors inside what a model returned, in the order of the recorded outputs."""
+        return [tensor for _, tensor in tensors_in(value)]
 
     def examiner(self) -> Examiner:
         """Replay, comparison and perturbation on tensors where they lie."""

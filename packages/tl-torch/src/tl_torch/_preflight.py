@@ -254,7 +254,8 @@ def _names(target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> li
         raise ArgumentTypeError(
             f"The inputs do not fit {type(model).__name__}.{function.__name__}{shown}: {error}.",
             code="inputs_do_not_fit",
-            remedy="inputs=(...) are positional arguments, input_kwargs={...} keyword arguments of the model",
+            remedy="inputs=(...) are positional arguments, input_kwargs={...} keyword arguments of the model"
+            + ("; one argument that is a list is given as inputs=([...],)" if len(args) > 1 else ""),
             signature=shown,
             positional=len(args),
             keywords=sorted(kwargs),

@@ -94,7 +94,7 @@ def model() -> nn.Module:
             lambda trace: trace.validate_forward_pass(model()),
             "outputs_invalid",
             "validate_forward_pass takes the tensors that a plain forward pass returned, and was given a Sequential.\n"
-            "  What to do: trace.validate_forward_pass([model(x)])",
+            "  What to do: trace.validate_forward_pass(model(x))",
         ),
     ],
 )
@@ -117,6 +117,21 @@ def test_outputs_are_taken_as_the_model_returns_them() -> None:
     assert run.validate_forward_pass([plain(X)]) is True
     assert run.validate_forward_pass([]) is True
     assert tl.trace(net, X).validate_forward_pass(net(X)) is True
+
+
+def test_outputs_in_containers_of_other_libraries_are_looked_into() -> None:
+    class Cache:
+        def __init__(self, keys: torch.Tensor) -> None:
+            self.keys = keys
+
+    class Caching(nn.Module):
+        def forward(self, x: torch.Tensor) -> dict[str, object]:
+            return {"logits": x * 2, "cache": Cache(x + 1)}
+
+    net = Caching()
+    trace = tl.trace(net, X)
+    assert [op.address for op in trace.outputs] == ["logits", "cache.keys"]
+    assert trace.validate_forward_pass(net(X)) is True
 
 
 def test_a_type_error_of_the_model_is_its_own() -> None:

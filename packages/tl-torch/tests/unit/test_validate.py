@@ -275,6 +275,8 @@ def test_the_op_and_its_parent_are_named() -> None:
     assert failure.extra["parent"] == "input_1:1"
     assert failure.message == "its value does not change with its parent input_1:1"
     assert failure.summary() == "perturbation at mul_1_1:1 (mul): its value does not change with its parent input_1:1"
+    assert str(failure).splitlines()[0] == failure.summary()
+    assert "None" not in str(failure)
     assert failure.to_dict()["check"] == "perturbation"
 
 

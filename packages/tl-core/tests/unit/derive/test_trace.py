@@ -8,7 +8,7 @@ import pickle
 import weakref
 
 import pytest
-from scripted_run import Run
+from scripted_run import Run, Tensor, user_frames
 
 from tl_core import ArtifactError, MissingDependencyError, PayloadUnavailableError, extension, load
 
@@ -74,6 +74,24 @@ def test_repr_fits_on_a_screen():
             "  look at   trace['relu_1_2:1'].out, trace['fc'], trace.summary()",
         ]
     )
+
+
+def test_gaps_and_reads_say_what_and_where():
+    def model(run, x):
+        y = run("sum", x)
+        run.builder.gap("unseen_write", "x moved", 1, user_frames())
+        run.builder.gap("shadow_diagnostic_mode", "it was armed", -1)
+        bool(Tensor(run, y, True))
+        return y
+
+    run = Run()
+    trace = run.play(model, run.input())
+    line = model.__code__.co_firstlineno
+    assert [repr(gap) for gap in trace.gaps] == [
+        f"<gap unseen_write at op 1 (test_trace.py:{line + 2} in model): x moved>",
+        "<gap shadow_diagnostic_mode: it was armed>",
+    ]
+    assert [repr(read) for read in trace.reads] == [f"<read of op 1 as bool True (test_trace.py:{line + 4} in model)>"]
 
 
 def test_repr_of_a_loop_with_gaps():

@@ -91,6 +91,19 @@ def test_without_the_backend_only_work_is_refused(run, monkeypatch):
         _ = cost.flops
 
 
+def test_a_layer_costs_what_its_passes_cost(run):
+    x = run.source("input", "x", (2, 4))
+    for _ in range(3):
+        x = run.op("relu", [x], (2, 4))
+    trace = run.finish()
+    layer = trace.layers["relu_1"]
+    assert layer.num_passes == 3
+    assert layer.cost.duration == sum(op.cost.duration for op in layer.ops)
+    assert layer.cost.flops == 3 * layer.ops[0].cost.flops
+    assert layer.cost.macs == 3 * layer.ops[0].cost.macs
+    assert trace.layers["input_1"].cost.flops is None
+
+
 def test_an_empty_trace_costs_nothing(run):
     cost = run.finish().cost
     assert (cost.flops, cost.macs, cost.activation_bytes, cost.param_count, cost.saved_count) == (0, 0, 0, 0, 0)
