@@ -82,6 +82,16 @@ def test_dense_layers_fold_although_their_sizes_grow():
     assert "DenseLayer ×12, cat" in inside
 
 
+def test_a_run_of_several_items_names_all_its_copies():
+    run = Recorder()
+    x = run.input()
+    for index in range(4):
+        x = run.layer(f"down.{index}", "Down", "linear", x, size=(8, 8))
+        x = run.layer(f"pool.{index}", "Pool", "max_pool", x)
+    _, frames = texts(run.done(x).draw(collapse="none", fold_repeats=True))
+    assert frames == ["down.0…3, pool.0…3 ×4 own weights"]
+
+
 def test_layers_that_read_all_before_them_say_so():
     _, frames = texts(dense((6,)).draw(collapse="none", fold_repeats=True))
     said = "≈×6 own weights, each reads all before"

@@ -151,11 +151,15 @@ def _leaf_names(network: Network, branch: Branch, frame: str, tree: Tree) -> tup
     return _address(tree, branch, frame), network.calls[branch.call].class_name
 
 
-def _address(tree: Tree, branch: Branch, frame: str) -> str:
-    """Return the address of the module call that a branch stands for, with those of its copies, relative to its frame."""
+def _address(tree: Tree, branch: Branch, frame: str, others: tuple[int, ...] = ()) -> str:
+    """Return the address of the module call that a branch stands for, with those of its copies, relative to its frame.
+
+    `others` are the places of the copies where it is the run around the branch that is folded.
+    """
     network = tree.network
     first = network.calls[branch.call].address
-    if not branch.others:
+    others = branch.others or others
+    if not others:
         return relative(first, frame)
     steps = 0
     at = network.module_of[tree.op_at[branch.first]]
@@ -163,13 +167,13 @@ def _address(tree: Tree, branch: Branch, frame: str) -> str:
         at = network.calls[at].parent
         steps += 1
     found = [first]
-    for start in branch.others if len(branch.others) < LISTED else branch.others[-1:]:
+    for start in others if len(others) < LISTED else others[-1:]:
         call = network.module_of[tree.op_at[start]]
         for _ in range(steps):
             call = network.calls[call].parent
         found.append(network.calls[call].address)
     names = [relative(address, frame) for address in dict.fromkeys(found)]
-    if len(names) > 1 and len(branch.others) < LISTED and not any(name[-1].isdigit() for name in names):
+    if len(names) > 1 and len(others) < LISTED and not any(name[-1].isdigit() for name in names):
         return ", ".join(names)
     return address_range(names[0], names[-1])
 
@@ -271,6 +275,13 @@ def frame_title(tree: Tree, branch: Branch, frame: str, *, around: int = 1) -> t
         parts.append(TextRow(text=shorten(name, WIDEST, DETAIL), size=DETAIL, muted=True))
     elif branch.kind == "loop":
         parts.append(TextRow(text="loop", size=DETAIL + 0.5, muted=True))
+    elif branch.kind == "run" and not branch.looped:
+        inner = [
+            _address(tree, child, frame, tuple([start + child.first - branch.first for start in branch.others]))
+            for child in branch.children
+            if child.call >= 0
+        ]
+        parts.append(TextRow(text=shorten(", ".join(inner), WIDEST, DETAIL), size=DETAIL, muted=True))
     if badge:
         parts.append(TextRow(text=badge, size=DETAIL + 0.5, bold=True))
     return tuple(parts)
