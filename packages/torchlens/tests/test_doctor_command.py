@@ -56,8 +56,9 @@ def test_the_table_fits_the_terminal(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_model_is_named_by_its_module(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["doctor", "--model", "torch.nn:Identity"]) == 0
-    assert "tl.trace(model)" in capsys.readouterr().out
+    for arguments in (["--model", "torch.nn:Identity"], ["torch.nn:Identity"]):
+        assert run(["doctor", *arguments]) == 0
+        assert "tl.trace(model)" in capsys.readouterr().out
 
 
 def test_a_model_that_is_refused_has_status_1(

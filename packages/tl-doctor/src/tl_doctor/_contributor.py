@@ -37,7 +37,7 @@ def _is_loaded(framework: str) -> bool:
 
 def _waiting(name: str) -> Row:
     return Row(
-        key=f"contributor:{name}", label=f"Models of {name}", status="not_tested", severity="ok", detected=False,
+        key=f"contributor:{name}", label=f"A model of {name}", status="not_tested", severity="ok", detected=False,
         details=f"not looked at: {name} is not loaded in this process, and no model of it was given",
         suggestion="doctor(model, inputs)",
     )  # fmt: skip

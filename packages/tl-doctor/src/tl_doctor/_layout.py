@@ -18,6 +18,8 @@ MARKS = {"ok": "ok", "info": "info", "warning": "warn", "error": "ERROR"}
 MARK_WIDTH = 7
 STATUS_WIDTH = 14
 LABEL_MAX = 19
+MAX_NAMED = 4
+"""Most rows named among those that are not shown."""
 WIDTH_MIN = 60
 WIDTH_MAX = 120
 """A sentence over more columns is hard to follow."""
@@ -44,9 +46,16 @@ def text_table(rows: Sequence[Row], *, width: int, every: bool = False) -> str:
         lines += _text_lines(row, label_width, width)
     lines.append("─" * width)
     if hidden:
-        names = f"{len(hidden)} more, not found and nothing to do: {', '.join(row.label for row in hidden)}."
-        lines += textwrap.wrap(names, width, break_on_hyphens=False)
+        lines += textwrap.wrap(_left_out(hidden), width, break_on_hyphens=False)
     return "\n".join(lines)
+
+
+def _left_out(rows: Sequence[Row]) -> str:
+    """What is told of rows that are not shown."""
+    names = [row.label for row in rows[:MAX_NAMED]]
+    more = len(rows) - len(names)
+    others = f" and {more} others (--every, or show(every=True), prints them all)" if more else ""
+    return f"{len(rows)} more, not found and nothing to do: {', '.join(names)}{others}."
 
 
 def _text_lines(row: Row, label_width: int, width: int) -> Iterator[str]:

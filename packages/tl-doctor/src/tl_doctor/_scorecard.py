@@ -45,7 +45,9 @@ def _row(name: str, point: EntryPoint) -> Row:
     installed = installed_version(FRAMEWORKS.get(name, name)) or "absent"
     return Row(
         key=key, label=label, status="not_tested", severity="ok", detected=installed != "absent",
-        details=f"{_distribution(point)} ships no record of a conformance run; framework {installed}",
+        details=(
+            f"{name} {installed}; {_distribution(point)} ships no record of a run of the tests that every backend has to pass"
+        ),
     )  # fmt: skip
 
 

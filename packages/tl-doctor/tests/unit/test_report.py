@@ -60,6 +60,15 @@ def test_the_table_puts_errors_first_and_leaves_out_what_is_not_there() -> None:
     assert text_table(REPORT.rows, width=70) == TABLE
 
 
+def test_of_many_rows_that_are_left_out_the_first_are_named() -> None:
+    rows = [row(f"cloud{number}", detected=False) for number in range(9)]
+    last = " ".join(text_table(rows, width=70).splitlines()[3:])
+    assert last == (
+        "9 more, not found and nothing to do: Cloud0, Cloud1, Cloud2, Cloud3 and 5 others (--every, or show(every=True), "
+        "prints them all)."
+    )
+
+
 def test_every_row_is_shown_on_demand() -> None:
     text = text_table(REPORT.rows, width=70, every=True)
     assert "what fog is" in text

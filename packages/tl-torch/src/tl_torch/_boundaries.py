@@ -191,7 +191,7 @@ class Boundaries:
         frame = caller(2)  # beyond what stands in for `torch.compile`
         compiled = original(*args, **kwargs)
         self.eagerly.begin()
-        if not is_own_compilation(frame) or function_mode_depth() != self._recorder.depth:
+        if not is_own_compilation(frame, kwargs) or function_mode_depth() != self._recorder.depth:
             return compiled
         return functools.partial(self._compiled_call, original, (args, kwargs))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, final
 
 import torch
@@ -31,9 +31,9 @@ _listening = threading.local()
 GraphModule = Callable[..., Any]
 
 
-def is_own_compilation(frame: FrameType) -> bool:
-    """Whether it is torch that compiles something, to run a higher-order operator."""
-    return frame.f_code.co_filename.startswith(_PLACES)
+def is_own_compilation(frame: FrameType, options: Mapping[str, object]) -> bool:
+    """Whether it is torch that compiles something, to run a higher-order operator: as one graph, or not at all."""
+    return bool(options.get("fullgraph")) and frame.f_code.co_filename.startswith(_PLACES)
 
 
 @final

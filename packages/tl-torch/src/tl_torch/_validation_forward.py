@@ -80,7 +80,7 @@ class Passing:
         frame = caller(2)  # beyond what stands in for `torch.compile`
         compiled = original(*args, **kwargs)
         self.eagerly.begin()
-        if not is_own_compilation(frame):
+        if not is_own_compilation(frame, kwargs):
             return compiled
 
         def run(*given: Any, **named: Any) -> Any:

@@ -192,6 +192,23 @@ def test_flex_attention_is_one_call_that_names_what_its_functions_read(compiled:
 
 
 @newer
+@pytest.mark.filterwarnings("ignore:_compile flag on create_block_mask:DeprecationWarning")
+def test_block_mask_that_is_made_by_the_compiler_is_made_by_its_source() -> None:
+    from torch.nn.attention.flex_attention import create_block_mask
+
+    class Masks(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, 128, 128, device="cpu", _compile=True)
+            return x + mask.kv_num_blocks.sum()
+
+    trace = tl.trace(Masks(), X)
+    assert "vmap" in [op.func_name for op in trace.ops]
+    assert "higher_order" not in [op.func_name for op in trace.ops]
+    assert torch.equal(trace.outputs[0].out, X + 1)
+    assert trace.capture_verified
+
+
+@newer
 def test_operator_in_an_exported_program() -> None:
     program = torch.export.export(Branches(), (X,)).module()
     trace = tl.trace(program, X)

@@ -119,7 +119,7 @@ def show(
 
 
 @app.command
-def doctor(*, model: str | None = None, markdown: bool = False, every: bool = False) -> int:
+def doctor(model: str | None = None, *, markdown: bool = False, every: bool = False) -> int:
     """Say what is installed, whether it works, and what of a model is handled.
 
     Parameters
