@@ -95,6 +95,8 @@ class ValidationStatus:
     backend: str
     source: Literal["live", "loaded"]
     """Whether the trace was recorded in this process or read from a bundle."""
+    payload_load_status: Literal["live", "lazy", "eager", "none"] = "live"
+    """Where the saved values come from: the run itself, a bundle value by value or all at once, or nowhere."""
     reason: str = ""
     """Stable identifier of the reason where the state is neither passed nor available."""
     message: str = ""
@@ -129,11 +131,6 @@ class ValidationStatus:
     def passed(self) -> bool:
         """Whether everything was checked and right."""
         return self.state == "passed"
-
-    @property
-    def payload_load_status(self) -> str:
-        """Where the saved values came from: `live` memory, or `lazy` reads of a bundle."""
-        return "live" if self.source == "live" else "lazy"
 
     def __bool__(self) -> bool:
         if self.state in {"passed", "failed"}:

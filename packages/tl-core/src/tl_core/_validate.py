@@ -23,7 +23,7 @@ from tl_core._validate_finding import Finding, GroundTruth
 from tl_core._validate_gap import gap_findings
 from tl_core._validate_given import given_outputs
 from tl_core._validate_invariant import invariant_findings
-from tl_core._validate_loaded import MAX_OPS_NAMED, runnable_records
+from tl_core._validate_loaded import MAX_OPS_NAMED, load_status, runnable_records
 from tl_core._validate_memory import BufferMemory
 from tl_core._validate_random import RandomReplay
 from tl_core._validate_truth import (
@@ -69,10 +69,12 @@ def validation_status(state: State) -> ValidationStatus:
             state="unavailable",
             backend=info.backend,
             source="loaded",
+            payload_load_status=load_status(state.records),
             reason="loaded_trace_runtime_capture_stripped" if stripped else refusal.code,
             message=str(refusal),
         )
-    return ValidationStatus(state="available", backend=info.backend, source="loaded")
+    status = load_status(state.records)
+    return ValidationStatus(state="available", backend=info.backend, source="loaded", payload_load_status=status)
 
 
 def validate_trace(trace: Trace, truth: GroundTruth) -> ValidationStatus:
@@ -277,6 +279,7 @@ class _Validation:
             state=state,
             backend=self._state.info.backend,
             source="loaded" if self._state.info.loaded else "live",
+            payload_load_status=load_status(self._records) if self._state.info.loaded else "live",
             reason=reason,
             message=_REMEDIES.get(reason, "") if first is None else first.message,
             replayed_node_count=replayed,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tl_core._backend import backend
 from tl_core._errors import ArtifactError, BackendUnsupportedError
 from tl_core._manifest import EXECUTABLE
+from tl_core._payload import LazyPayload
 from tl_core._revive import ResolvingBackend, foreign_calls, revived
 
 if TYPE_CHECKING:
@@ -21,6 +22,12 @@ RECIPE = (
     "trace with capture=tl.CaptureOptions(save_args=True, save_rng=True) and save with "
     'level="executable_with_callables", or validate the live trace before it is saved'
 )
+
+
+def load_status(records: Records) -> Literal["lazy", "eager", "none"]:
+    """How the saved values of a loaded trace are read."""
+    saved = next((op.payload for op in records.ops if op.payload is not None), None)
+    return "none" if saved is None else "lazy" if isinstance(saved, LazyPayload) else "eager"
 
 
 def runnable_records(state: State) -> Records:

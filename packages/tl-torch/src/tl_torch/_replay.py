@@ -230,8 +230,8 @@ class TorchExaminer:
 
     def random_state(self) -> object:
         """State of torch's generators on all devices."""
-        states = [torch.get_rng_state()]
-        return packed([*states, *torch.cuda.get_rng_state_all()] if torch.cuda.is_initialized() else states)
+        states = [torch.get_rng_state(), *(torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else ())]
+        return packed([state.numpy().tobytes() for state in states])
 
     def restore_random_state(self, state: object) -> None:
         """Put torch's generators back into `state`."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast, final
 
-import numpy as np
 import torch
 
 from tl_core import AUTOCAST_KEY, RANDOM_STATE_KEY, CallRecord, CaptureOptions, GeneratorRead, Opaque
@@ -41,7 +40,7 @@ class Surroundings:
         if torch.cuda.is_initialized():
             self._generators += torch.cuda.default_generators
             self._devices.append("cuda")
-        self._drawn: dict[int, list[torch.Tensor]] = {}
+        self._drawn: dict[int, list[bytes]] = {}
         """By number of the call: the states before it, where it drew."""
         self._given: dict[int, list[GeneratorRead]] = {}
         """By number of the call: generators among its arguments."""
@@ -53,31 +52,39 @@ class Surroundings:
         def run(func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None) -> Any:
             if self._keeps_args:
                 self._keep_params(args, kwargs)
-            return self.run(lambda: runner(func, args, kwargs), (*args, *(kwargs or {}).values()))
+            seen = self._look((*args, *kwargs.values()) if kwargs else args)
+            result = runner(func, args, kwargs)
+            self._look_again(*seen)
+            return result
 
         return run
 
-    def run(self, work: Callable[[], Any], given: Sequence[Any] = ()) -> Any:
-        """Run the work of the call that is recorded next."""
-        with torch_function_disabled():  # a boundary runs in sight of the recorder
-            autocast = self._autocast_now()
-            before = [generator.get_state() for generator in self._generators] if self._keeps_random else []
-            generators = [_read(value) for value in given if isinstance(value, torch.Generator)]
+    def run(self, work: Callable[[], Any]) -> Any:
+        """Run the work of the call that is recorded next, in sight of the recorder."""
+        with torch_function_disabled():
+            seen = self._look(())
         result = work()
+        with torch_function_disabled():
+            self._look_again(*seen)
+        return result
+
+    def _look(self, given: Sequence[Any]) -> tuple[list[bytes], list[GeneratorRead], dict[str, object]]:
+        """Where the generators stand, those among the arguments too, and what autocast does."""
+        if not self._keeps_random:
+            return [], [], self._autocast_now()
+        generators = [_read(value) for value in given if type(value) is torch.Generator]
+        return self._states(), generators, self._autocast_now()
+
+    def _look_again(self, before: list[bytes], generators: list[GeneratorRead], autocast: dict[str, object]) -> None:
+        """Note what was found about the call that is recorded next."""
         number = len(self._calls)
         _note(self._autocast, number, autocast)
         if self._keeps_random:
-            with torch_function_disabled():
-                drew = self._moved(before)
             _note(self._given, number, generators)
-            _note(self._drawn, number, before if drew else [])
-        return result
+            _note(self._drawn, number, before if self._states() != before else [])
 
-    def _moved(self, before: Sequence[torch.Tensor]) -> bool:
-        return any(
-            not np.array_equal(state.numpy(), generator.get_state().numpy())
-            for state, generator in zip(before, self._generators, strict=True)
-        )
+    def _states(self) -> list[bytes]:
+        return [generator.get_state().numpy().tobytes() for generator in self._generators]
 
     def _autocast_now(self) -> dict[str, object]:
         return {
@@ -113,9 +120,9 @@ class Surroundings:
                 _replace_generators(calls[number], iter(generators))
 
 
-def packed(states: Sequence[torch.Tensor]) -> object:
-    """States of the generators of the host and, where there are any, of the other devices, as plain bytes."""
-    host, *others = [state.numpy().tobytes() for state in states]
+def packed(states: Sequence[bytes]) -> object:
+    """States of the generators of the host and, where there are any, of the other devices."""
+    host, *others = states
     return (host, tuple(others)) if others else host
 
 

@@ -55,6 +55,7 @@ DRAWING: dict[str, Callable[..., Any]] = {
     "randperm": lambda self, x: x[:, torch.randperm(3)],
     "attention with dropout": lambda self, x: F.scaled_dot_product_attention(x[None], x[None], x[None], dropout_p=0.5),
     "rrelu": lambda self, x: F.rrelu(-x, training=True),
+    "a transform": lambda self, x: torch.vmap(lambda row: row + torch.rand(3), randomness="different")(x) + 1,
     "a new seed": reseeded,
     "generators": from_generators,
 }

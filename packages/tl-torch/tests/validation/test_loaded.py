@@ -55,12 +55,13 @@ def test_ten_networks(network: str, tmp_path: Path) -> None:
     live = tl.trace(case.model, case.args, capture=FULL)
     path = live.save(tmp_path / "run.tlspec", level=EXECUTABLE)
     del case
-    for loaded in (tl.load(path), tl.load(path, lazy=False)):
+    for how, loaded in (("lazy", tl.load(path)), ("eager", tl.load(path, lazy=False))):
         before = loaded.validation_replay_status
+        assert before.payload_load_status == how
         assert (before.state, before.source, before.available) == ("available", "loaded", True)
         assert proved(loaded)
         after = loaded.validation_replay_status
-        assert (after.state, after.source) == ("passed", "loaded")
+        assert (after.state, after.source, after.payload_load_status) == ("passed", "loaded", how)
         assert live.validate_forward_pass([]) is True
         expected = live.validation_replay_status
         assert after.replayed_node_count == expected.replayed_node_count
@@ -251,7 +252,9 @@ BOTH = ("linear_1_1:1", "relu_1_2:1")
 
 @pytest.mark.parametrize("level", ["portable", "audit"])
 def test_lower_levels(level: str, tmp_path: Path) -> None:
-    error = refused(tl.load(tl.trace(MODEL, X, capture=FULL).save(tmp_path / "run.tlspec", level=level)))
+    loaded = tl.load(tl.trace(MODEL, X, capture=FULL).save(tmp_path / "run.tlspec", level=level))
+    error = refused(loaded)
+    assert loaded.validation_replay_status.payload_load_status == ("none" if level == "audit" else "lazy")
     assert error.code == "validation_functions_missing"
     assert f"level '{level}' and has no functions for linear_1_1:1, relu_1_2:1, so these ops" in str(error)
     assert error.fields["ops"] == BOTH
