@@ -55,6 +55,14 @@ class TorchBackend:
     def storage_key(self, value: object) -> MemoryKey:
         """Where the elements of a payload lie, without touching them."""
         tensor = cast("torch.Tensor", value)
+        if tensor.layout is not torch.strided:  # `to_host` spreads its elements out
+            return MemoryKey(
+                space=("spread", id(tensor)),
+                address=0,
+                dtype=str(tensor.dtype).rpartition(".")[2],
+                shape=tuple(tensor.shape),
+                strides=torch.empty(tensor.shape, device="meta").stride(),
+            )
         return MemoryKey(
             space=(str(tensor.device), tensor.is_conj(), tensor.is_neg()),
             address=data_address(tensor),

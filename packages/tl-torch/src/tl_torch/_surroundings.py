@@ -11,7 +11,7 @@ import torch
 
 from tl_core import AUTOCAST_KEY, RANDOM_STATE_KEY, CallRecord, CaptureOptions, GeneratorRead, Opaque
 from tl_torch._structure import tensors_in
-from tl_torch._torch_private import torch_function_disabled
+from tl_torch._torch_private import UninitializedTensorMixin, torch_function_disabled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -97,7 +97,8 @@ class Surroundings:
         """Take a copy of each parameter that is read for the first time: later it may hold something else."""
         for _, tensor in tensors_in([args, kwargs]):
             known = self._params.get(id(tensor))
-            if known is not None and known.record.value is None:
+            lazy = isinstance(tensor, UninitializedTensorMixin)  # it has no value yet
+            if known is not None and known.record.value is None and not lazy:
                 known.record.value = tensor.detach().clone()
 
     # ---------------------------------------------------------------- after the run

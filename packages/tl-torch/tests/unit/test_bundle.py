@@ -105,6 +105,14 @@ def test_strides_and_special_bits(tmp_path: Path) -> None:
     assert conj.tolist() == [[2j, 1 + 1j, 2 + 0j], [3 - 1j, 4 - 2j, 5 - 3j]]
 
 
+def test_sparse_values_are_spread_out(tmp_path: Path) -> None:
+    def scattered(x: torch.Tensor) -> torch.Tensor:
+        return torch.sparse_coo_tensor([[0, 1], [1, 2]], x, (2, 3), check_invariants=True).to_dense() + 1
+
+    loaded = tl.load(tl.trace(Run(scattered), torch.tensor([5.0, 7.0])).save(tmp_path / "a.tlspec"))
+    assert loaded.find(tl.func("sparse_coo_tensor"))[0].out.tolist() == [[0.0, 5.0, 0.0], [0.0, 0.0, 7.0]]
+
+
 def test_views_share_bytes_on_disk(tmp_path: Path) -> None:
     def attend(x: torch.Tensor) -> torch.Tensor:
         q, k, v = (x + 1).split(64, dim=1)

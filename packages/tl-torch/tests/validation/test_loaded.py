@@ -151,6 +151,9 @@ MODELS: dict[str, Callable[..., Any]] = {
     "regions of autocast": regions,
     "a gradient inside": first_order,
     "tensors whose ops were dropped": dropped,
+    "a sparse tensor": lambda self, x: (
+        torch.sparse_coo_tensor([[0, 1], [1, 2]], x[0, :2], (3, 3), check_invariants=True).to_dense() + x.sum()
+    ),
     "a constant": lambda self, x: x * TABLE + TABLE[0],
     "memory of a row": lambda self, x: torch.as_strided(self.table[1], (3,), (1,), 5) * x,
     "a seed on the way": lambda self, x: (x + torch.rand(3), torch.manual_seed(3), x * torch.randn(3))[::2],
@@ -183,6 +186,10 @@ def test_parameters_are_those_of_the_run(tmp_path: Path) -> None:
     with torch.no_grad():
         model.weight.mul_(2)
     assert proved(tl.load(live.save(tmp_path / "run.tlspec", level=EXECUTABLE)))
+
+
+def test_parameters_that_the_run_builds(tmp_path: Path) -> None:
+    assert proved(reloaded(nn.LazyLinear(4), X, tmp_path))
 
 
 def test_a_parameter_that_the_run_writes(tmp_path: Path) -> None:
