@@ -232,6 +232,19 @@ def test_without_dot_our_engine_draws_and_says_so(trace, monkeypatch):
     assert drawing.geometry == trace.draw().geometry
 
 
+def test_a_large_graph_for_graphviz_is_announced(trace, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr("tl_viz._draw.LARGE_NODES", 5)
+    with pytest.warns(TorchLensWarning) as caught:
+        drawing = trace.draw(layout="dot")
+    assert [one.message.code for one in caught] == ["graphviz_large_graph", "dot_layout_unavailable"]
+    assert f"of {drawing.collapse_plan.items} nodes and " in str(caught[0].message)
+    assert "can take Graphviz minutes and gigabytes" in str(caught[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        trace.draw()  # our own engine needs neither
+
+
 def test_the_core_method_takes_the_same_options(trace):
     assert trace.draw(collapse="max").svg == tl_viz.draw(trace, collapse="max").svg
     assert isinstance(trace.draw(), tl_viz.Drawing)

@@ -109,6 +109,16 @@ def test_png_has_the_size_of_the_picture(drawing, tmp_path):
     assert int.from_bytes(data[16:20], "big") == round(2 * drawing.width)
 
 
+def test_a_large_png_is_scaled_down(drawing, tmp_path, monkeypatch):
+    pytest.importorskip("resvg_py")
+    monkeypatch.setattr("tl_viz._write.png.LARGEST", 700)
+    assert drawing.height > 700
+    data = drawing.save(tmp_path / "net.png").read_bytes()
+    width, height = (int.from_bytes(data[at : at + 4], "big") for at in (16, 20))
+    assert height == pytest.approx(700, abs=2)
+    assert width / height == pytest.approx(drawing.width / drawing.height, rel=0.01)
+
+
 def test_without_its_extra_png_says_how_to_get_it(drawing, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'tl-viz\[png\]'") as caught:
