@@ -15,6 +15,7 @@ loops apart. The index in `x[:, t]`, sizes and values play no part.
 from __future__ import annotations
 
 from array import array
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -45,9 +46,8 @@ class Grouping:
         sizes = np.bincount(layers)
         self.count = len(sizes)
         """Number of layers."""
-        self._order = np.argsort(layers, kind="stable").astype(np.int32)
-        self._starts = np.zeros(self.count + 1, np.int32)
-        np.cumsum(sizes, out=self._starts[1:])
+        self._order = array("i", np.argsort(layers, kind="stable").astype(np.int32).tobytes())
+        self._starts = array("i", [0, *accumulate(sizes.tolist())])
 
     def members(self, layer: int) -> list[int]:
         """Ops of a layer, first pass first."""
@@ -55,16 +55,17 @@ class Grouping:
 
     def size(self, layer: int) -> int:
         """Number of passes of a layer."""
-        return int(self._starts[layer + 1] - self._starts[layer])
+        return self._starts[layer + 1] - self._starts[layer]
 
     @property
     def most_passes(self) -> int:
         """Passes of the layer that has most; 0 without layers."""
-        return int(np.diff(self._starts).max()) if self.count else 0
+        return max((after - before for before, after in pairwise(self._starts)), default=0)
 
     def first_ops(self) -> list[int]:
         """First op of every layer."""
-        return self._order[self._starts[:-1]].tolist()
+        order = self._order
+        return [order[start] for start in self._starts[:-1]]
 
 
 def one_layer_per_op(count: int) -> Grouping:

@@ -53,6 +53,10 @@ class Labels:
             self._type_number.append(count)
             self._layers.setdefault(kind, []).append(layer)
 
+    def types(self) -> list[str]:
+        """Functions of all layers."""
+        return list(self._types)
+
     def type(self, layer: int) -> str:
         """Function of a layer in the spelling of labels; the kind of a boundary."""
         return self._types[layer]
@@ -76,13 +80,20 @@ class Labels:
         """Short label of an op: `conv2d_3:2`."""
         return f"{self.short(self._grouping.layer_of[op])}:{self._grouping.pass_of[op]}"
 
+    def shorts(self) -> list[str]:
+        """Short labels of all layers."""
+        return [f"{kind}_{count}" for kind, count in zip(self._types, self._type_number, strict=True)]
+
     def layers(self) -> list[str]:
         """Labels of all layers."""
-        return [self.layer(layer) for layer in range(len(self._types))]
+        return [
+            f"{kind}_{count}_{number}" if number else f"{kind}_{count}"
+            for kind, count, number in zip(self._types, self._type_number, self._number, strict=True)
+        ]
 
-    def ops(self) -> list[str]:
-        """Labels of all ops."""
-        names = self.layers()
+    def ops(self, layers: Sequence[str] | None = None) -> list[str]:
+        """Labels of all ops, from labels of all layers: the full ones, or others in their place."""
+        names = self.layers() if layers is None else layers
         return [
             f"{names[layer]}:{number}"
             for layer, number in zip(self._grouping.layer_of, self._grouping.pass_of, strict=True)

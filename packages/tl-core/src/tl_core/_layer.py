@@ -40,12 +40,15 @@ class Layer:
         ['tanh_1_1:1', 'tanh_1_1:2', 'tanh_1_1:3']
     """
 
-    __slots__ = ("__weakref__", "_index", "_members", "_state")
+    __slots__ = ("__weakref__", "_index", "_state")
 
     def __init__(self, state: State, index: int) -> None:
         self._state = state
         self._index = index
-        self._members = state.grouping.members(index)
+
+    @property
+    def _members(self) -> list[int]:
+        return self._state.grouping.members(self._index)
 
     @property
     def label(self) -> str:
@@ -70,7 +73,7 @@ class Layer:
     @property
     def num_passes(self) -> int:
         """How often the site ran."""
-        return len(self._members)
+        return self._state.grouping.size(self._index)
 
     @property
     def func_name(self) -> str:

@@ -118,7 +118,7 @@ class _Table:
     def labels(self) -> list[str]:
         """Label of each op."""
         if self._labels is None:
-            self._labels = self.state.labels.ops()
+            self._labels = self.state.labels.ops(self.layer_labels)
         return self._labels
 
     @property
@@ -173,7 +173,7 @@ def _per_op(read: Callable[[OpRecord], object]) -> Callable[[_Table], ColumnValu
 
 
 def _type(table: _Table) -> ColumnValues:
-    types = [table.state.labels.type(layer) for layer in range(table.state.grouping.count)]
+    types = table.state.labels.types()
     return [types[layer] for layer in table.state.grouping.layer_of]
 
 
@@ -204,7 +204,15 @@ def _children(table: _Table) -> ColumnValues:
 
 def _param_names(table: _Table) -> ColumnValues:
     names = [param.address for param in table.records.params]
-    return [() if op.call is None else tuple([names[index] for index in op.call.params]) for op in table.ops]
+    return [
+        tuple([names[index] for index in op.call.params]) if op.call is not None and op.call.params else ()
+        for op in table.ops
+    ]
+
+
+def _layer_labels(table: _Table) -> ColumnValues:
+    names = table.layer_labels
+    return [names[layer] for layer in table.state.grouping.layer_of]
 
 
 def _num_passes(table: _Table) -> ColumnValues:
@@ -278,7 +286,7 @@ def _hops(name: str) -> Callable[[_Table], ColumnValues]:
 
 COLUMNS: Mapping[str, Callable[[_Table], ColumnValues]] = {
     "label": lambda table: list(table.labels),
-    "layer_label": lambda table: [table.layer_labels[layer] for layer in table.state.grouping.layer_of],
+    "layer_label": _layer_labels,
     "func_name": lambda table: [op.kind if op.call is None else op.call.name for op in table.ops],
     "type": _type,
     "kind": lambda table: [op.kind for op in table.ops],
@@ -304,7 +312,7 @@ COLUMNS: Mapping[str, Callable[[_Table], ColumnValues]] = {
     "source_line": _per_op(_line),
     # further ones
     "index": lambda table: [op.index for op in table.ops],
-    "label_short": lambda table: [table.state.labels.short_op(op.index) for op in table.ops],
+    "label_short": lambda table: list(table.state.labels.ops(table.state.labels.shorts())),
     "modules": _modules,
     "address": lambda table: [op.address for op in table.ops],
     "kernel": lambda table: [None if op.call is None else op.call.kernel for op in table.ops],
