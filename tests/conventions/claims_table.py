@@ -95,6 +95,7 @@ CASES = {
         T + "test_odd_models.py::test_a_long_chain_of_gradients_is_freed_without_overflowing_the_stack")),
     "22": Claim("the ATen profile refuses by default, matches what is dispatched, and has the values of the ops", (
         PROFILE + "test_default_trace_refuses_instead_of_answering_with_nothing",
+        PROFILE + "test_loaded_trace_has_the_profile_that_was_saved_or_refuses",
         PROFILE + "test_rows_are_what_torch_says_it_dispatches",
         PROFILE + "test_values_are_detached_and_equal_to_those_of_the_op",
         PROFILE + "test_validation_holds_the_values_of_the_profile_against_those_of_the_ops"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
@@ -20,6 +21,7 @@ from tl_torch._snapshot import CopiedPayload
 from tl_torch._sources import plain_device, plain_name
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import (
+    innermost_dispatch_mode,
     is_mutable,
     is_view_operator,
     schema_text,
@@ -107,7 +109,7 @@ class Census(TorchDispatchMode):
 
     def aside(self) -> AbstractContextManager[Any]:
         """A context in which nothing is watched: higher-order operators know only modes of torch's own."""
-        return without_dispatch_mode()
+        return without_dispatch_mode() if innermost_dispatch_mode() is self else nullcontext()
 
     def run_visibly(self, func: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None) -> Any:
         """Run it in sight of the user's own modes and tensor subclasses."""

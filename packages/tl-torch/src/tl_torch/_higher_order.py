@@ -10,7 +10,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
 from torch import nn
@@ -147,13 +147,21 @@ class _Place:
 def _with_places(value: Any, places: dict[int, int]) -> Any:
     if isinstance(value, torch.Tensor):
         return _Place(places[id(value)])
-    return type(value)([_with_places(item, places) for item in value]) if type(value) in (list, tuple) else value
+    return _mapped(value, lambda item: _with_places(item, places))
 
 
 def _filled(value: Any, inputs: Sequence[Any]) -> Any:
     if isinstance(value, _Place):
         return inputs[value.number]
-    return type(value)([_filled(item, inputs) for item in value]) if type(value) in (list, tuple) else value
+    return _mapped(value, lambda item: _filled(item, inputs))
+
+
+def _mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    if type(value) in (list, tuple):
+        return type(value)([change(item) for item in value])
+    if type(value) is dict:
+        return {key: change(item) for key, item in cast("dict[Any, Any]", value).items()}
+    return value
 
 
 def held_params(args: Sequence[Any]) -> list[nn.Parameter]:

@@ -164,6 +164,11 @@ without_function_mode: Any = cast("Any", torch.overrides)._pop_mode_temporarily
 """Context in which the innermost function mode does not listen."""
 
 
+def innermost_dispatch_mode() -> Any | None:
+    """The dispatch mode that is asked first, if one is running."""
+    return _dispatch._get_current_dispatch_mode()
+
+
 def without_dispatch_mode() -> Any:
     """Context in which the innermost dispatch mode does not listen."""
     return _dispatch._pop_mode_temporarily()

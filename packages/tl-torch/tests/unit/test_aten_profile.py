@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -11,6 +12,9 @@ from graphs import run
 from torch import Tensor, nn
 
 import tl_torch as tl
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 X = torch.tensor([[1.0, -2.0], [0.5, 3.0]])
 ROWS = tl.CaptureOptions(aten_ops=True)
@@ -30,6 +34,18 @@ def test_default_trace_refuses_instead_of_answering_with_nothing() -> None:
         assert caught.value.code == "aten_ops_unavailable"
         assert isinstance(caught.value, RuntimeError)
         assert "aten_ops=True" in caught.value.remedy
+
+
+def test_loaded_trace_has_the_profile_that_was_saved_or_refuses(tmp_path: Path) -> None:
+    for options, name in ((ROWS, "with"), (None, "without")):
+        trace = tl.trace(nn.Linear(2, 2), X, capture=options)
+        loaded = tl.load(trace.save(tmp_path / f"{name}.tlspec"))
+        assert loaded.has_aten_ops is (options is ROWS)
+        if options is ROWS:
+            assert [row.label for row in loaded.aten_ops] == [row.label for row in trace.aten_ops]
+        else:
+            with pytest.raises(tl.AtenOpsUnavailableError):
+                loaded.aten_ops  # noqa: B018 - reading is what refuses
 
 
 def test_linear_of_a_batch_of_sequences_owns_its_four_dispatches() -> None:
