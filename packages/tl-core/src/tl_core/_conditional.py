@@ -34,7 +34,7 @@ LOOKAHEAD = 2000
 
 
 @final
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Conditional:
     """One time that the run asked a tensor for its truth."""
 
@@ -54,6 +54,9 @@ class Conditional:
     """The whole test in its file."""
     arm_span: Span | None
     """The arm that ran, in the same file; None where there is none or it is unknown."""
+
+    def __repr__(self) -> str:
+        return f"<Conditional {self}>"
 
     def __str__(self) -> str:
         where = f" at {self.source}" if self.source is not None else ""

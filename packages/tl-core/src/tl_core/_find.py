@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from tl_core._errors import ArgumentTypeError
 from tl_core._found import Found
 from tl_core._hint import selectors_for, why_nothing
-from tl_core._match import call_matches, func_matches, judge
+from tl_core._match import CONTAINERS, call_matches, func_matches, held_in, judge
 from tl_core._selector import (
     And,
     Func,
@@ -128,9 +128,14 @@ def _recorded(records: Records, selector: Func | ModuleOutput | InModule) -> set
             return {index for call in calls for index in call.outputs}
         case InModule(asked):
             ops = records.ops
+            container = any(
+                asked in (module.address, *module.aliases)
+                for module in records.modules
+                if module.class_name in CONTAINERS
+            )
             inside: set[int] = set()
             for call in records.module_calls:
-                if call_matches(asked, call):
+                if held_in(asked, call) if container else call_matches(asked, call):
                     inside.update(range(call.first_op, call.stop_op))
             return {index for index in inside if ops[index].kind == "op"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tl_core._match import call_matches, func_matches
+from tl_core._match import CONTAINERS, call_matches, func_matches, held_in
 from tl_core._meaning import closest, meanings
 from tl_core._near import near_misses
 from tl_core._selector import And, Func, InModule, Label, LabelContains, Leaf, ModuleOutput, Selector, Where, leaves
@@ -77,6 +77,11 @@ def _module_hint(asked: str, state: State) -> str:
     address = asked if asked in names else asked.rpartition(":")[0]
     if address not in names or (not address and asked):
         return f" The model has no module {asked!r}{_what_else(state, asked, sorted(names))}."
+    record = state.records.modules[names[address]]
+    if record.class_name in CONTAINERS:
+        held = sum(held_in(address, call) for call in calls)
+        if held:
+            return f" {address!r} only holds modules and returns nothing; in_module({address!r}) means what they do."
     count = sum(call_matches(address, call) for call in calls)
     times = "was not called" if not count else "was called once" if count == 1 else f"was called {count} times"
     return f" The module {address!r} {times}."

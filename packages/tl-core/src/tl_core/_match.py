@@ -33,9 +33,11 @@ Check = Callable[["OpRecord"], bool]
 class LiveFacts:
     """What is known so far about the ops of a running capture, beyond their records."""
 
-    __slots__ = ("exits", "remember", "sites")
+    __slots__ = ("containers", "exits", "remember", "sites")
 
-    def __init__(self, *, remember: bool) -> None:
+    def __init__(self, *, remember: bool, containers: frozenset[str] = frozenset()) -> None:
+        self.containers = containers
+        """Addresses of modules that only hold others."""
         self.exits: dict[int, set[str]] = {}
         """By op index: the `module(...)` addresses whose calls have returned that op."""
         self.sites: dict[int, frozenset[Selector]] = {}
@@ -57,6 +59,17 @@ def call_matches(asked: str, call: ModuleCallRecord) -> bool:
     if not module.address and asked in (ROOT, f":{call.number}"):
         return True
     return any(asked == f"{alias}:{call.number}" for alias in module.aliases)
+
+
+CONTAINERS = frozenset({"ModuleList", "ModuleDict"})
+"""Classes of modules that hold others and are never called themselves: what is inside them is what is inside those."""
+
+
+def held_in(container: str, call: ModuleCallRecord) -> bool:
+    """Whether the module that was called is registered below the address `container`."""
+    inside = f"{container}."
+    module = call.module
+    return module.address.startswith(inside) or any(alias.startswith(inside) for alias in module.aliases)
 
 
 def judge(selector: Where, op: OpContext | Op) -> bool:
@@ -95,7 +108,7 @@ def live_check(selector: Selector, facts: LiveFacts) -> Check:
             exits = facts.exits
             return lambda record: address in exits.get(record.index, ())
         case InModule(address):
-            return _inside_check(address)
+            return _inside_check(address, container=address in facts.containers)
         case Label() | LabelContains():
             sites = facts.sites
             return lambda record: selector in sites.get(record.index, ())
@@ -130,7 +143,7 @@ def _func_check(asked: str) -> Check:
     return check
 
 
-def _inside_check(asked: str) -> Check:
+def _inside_check(asked: str, *, container: bool) -> Check:
     known: dict[int, bool] = {}
 
     def inside(call: ModuleCallRecord | None) -> bool:
@@ -138,7 +151,9 @@ def _inside_check(asked: str) -> Check:
             return False
         answer = known.get(call.index)
         if answer is None:
-            answer = known[call.index] = call_matches(asked, call) or inside(call.parent)
+            answer = known[call.index] = (held_in(asked, call) if container else call_matches(asked, call)) or inside(
+                call.parent
+            )
         return answer
 
     return lambda record: record.kind == "op" and inside(record.module)

@@ -6,6 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING, final
 
 from tl_core._errors import LookupFailedError
+from tl_core._match import CONTAINERS, held_in
 from tl_core._spelling import call_label
 
 if TYPE_CHECKING:
@@ -120,9 +121,15 @@ class Module:
 
     @property
     def ops(self) -> tuple[Op, ...]:
-        """All ops recorded inside its calls, in execution order."""
-        indices = {index for call in self._state.calls_of(self._record.index) for index in self._state.ops_inside(call)}
+        """All ops recorded inside its calls, in execution order; for a `ModuleList`, inside the modules that it holds."""
+        indices = {index for call in self._inner_calls() for index in self._state.ops_inside(call)}
         return tuple([self._state.op(index) for index in sorted(indices)])
+
+    def _inner_calls(self) -> list[int]:
+        if self._record.class_name not in CONTAINERS:
+            return self._state.calls_of(self._record.index)
+        calls = self._state.records.module_calls
+        return [call.index for call in calls if any(held_in(address, call) for address in self.addresses)]
 
     @property
     def layers(self) -> tuple[Layer, ...]:

@@ -12,6 +12,7 @@ from tl_core._hint import leaf_hint
 from tl_core._match import Check, LiveFacts, call_matches, live_check
 from tl_core._selector import (
     CONSTRUCTORS,
+    InModule,
     Label,
     ModuleOutput,
     Predicate,
@@ -41,7 +42,11 @@ class SavePolicy:
     __slots__ = ("_facts", "_items", "_outputs", "_sites", "asked", "mode", "needs_exit")
 
     def __init__(
-        self, mode: Literal["all", "none", "some"], selectors: Sequence[Selector] = (), sites: Sites | None = None
+        self,
+        mode: Literal["all", "none", "some"],
+        selectors: Sequence[Selector] = (),
+        sites: Sites | None = None,
+        containers: frozenset[str] = frozenset(),
     ) -> None:
         self.mode: Literal["all", "none", "some"] = mode
         """`some` means that `wants` has to be asked."""
@@ -52,7 +57,7 @@ class SavePolicy:
         self.needs_exit = bool(named)
         """Whether `at_exit` has to be asked for what module calls return."""
         self._sites = sites
-        self._facts = LiveFacts(remember=self.needs_exit)
+        self._facts = LiveFacts(remember=self.needs_exit, containers=containers)
         self._items = [_Item(one, live_check(one, self._facts)) for one in selectors]
 
     def wants(self, record: OpRecord) -> bool:
@@ -164,7 +169,9 @@ def save_policy(save: SaveOption, like: Trace | None = None, names: LiveNames | 
     selectors = [_selector(one, cast("object", save)) for one in given]
     if not selectors:
         return SavePolicy("none")
-    return SavePolicy("some", selectors, live_sites(selectors, like, "save", names))
+    inside = any(isinstance(leaf, InModule) for one in selectors for leaf in leaves(one))
+    containers = names.containers() if inside and names is not None else frozenset[str]()
+    return SavePolicy("some", selectors, live_sites(selectors, like, "save", names), containers)
 
 
 def _selector(given: object, save: object) -> Selector:

@@ -210,6 +210,7 @@ def in_module(address: str) -> InModule:
 
     Args:
         address: dotted path of the module (`layer1.0`) for all of its calls, or a call label (`layer1.0:2`) for one.
+            A `ModuleList` or `ModuleDict`, which is never called, stands for the modules that it holds.
 
     Returns:
         A selector. Inputs, buffers, constants and model outputs are not executed and never match.

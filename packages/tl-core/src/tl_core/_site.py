@@ -166,6 +166,8 @@ class LiveNames(NamedTuple):
     """Addresses of its modules."""
     functions: Callable[[], Iterable[str]]
     """Functions that it may call."""
+    containers: Callable[[], frozenset[str]] = frozenset
+    """Addresses of its modules that only hold others."""
 
 
 def live_sites(

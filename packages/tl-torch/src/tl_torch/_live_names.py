@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 
 def live_names(model: nn.Module) -> LiveNames:
     """Modules of `model`, and functions that any model may call."""
-    return LiveNames(modules=partial(_modules, model), functions=_functions)
+    return LiveNames(modules=partial(_modules, model), functions=_functions, containers=partial(_containers, model))
 
 
 def _modules(model: nn.Module) -> list[str]:
     modules = cast("Iterable[tuple[str, nn.Module]]", model.named_modules(remove_duplicate=False))
     return [address for address, _ in modules if address]
+
+
+def _containers(model: nn.Module) -> frozenset[str]:
+    modules = cast("Iterable[tuple[str, nn.Module]]", model.named_modules(remove_duplicate=False))
+    return frozenset(address for address, module in modules if type(module).__name__ in ("ModuleList", "ModuleDict"))
 
 
 @cache

@@ -110,3 +110,54 @@ def test_an_earlier_trace_of_a_longer_run_is_told_apart() -> None:
         "    tanh_1_1:3 was not reached",
         "    op 3 is tanh_1_1:3 with shape (2, 4) there, and output_1:1 with shape (2, 4) here",
     ]
+
+
+class Stack(nn.Module):
+    """Two blocks in a list, one expert in a dict; the first block is also called under another name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(4, 4), nn.Tanh()) for _ in range(2))
+        self.experts = nn.ModuleDict({"a": nn.Linear(4, 4), "b": nn.Linear(4, 4)})
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for block in self.blocks:
+            x = block(x) + x
+        return self.experts["b"](x)
+
+
+INSIDE = {
+    "blocks": ["linear_1_1:1", "tanh_1_2:1", "linear_2_4:1", "tanh_2_5:1"],
+    "blocks.1": ["linear_2_4:1", "tanh_2_5:1"],
+    "experts": ["linear_3_7:1"],
+    "experts.a": [],
+}
+
+
+@pytest.mark.parametrize(("address", "labels"), INSIDE.items())
+@pytest.mark.filterwarnings("ignore:save=in_module.'experts.a'. matched none")
+def test_what_is_inside_a_list_is_what_is_inside_its_modules(address, labels) -> None:
+    trace = tl.trace(Stack(), X, save=tl.in_module(address))
+    assert [op.label for op in trace.find(tl.in_module(address))] == labels
+    assert [op.label for op in trace.ops if op.payload.saved] == labels
+    assert [op.label for op in trace.modules[address].ops] == labels
+    assert [layer.label for layer in trace.modules[address].layers] == [label.partition(":")[0] for label in labels]
+    assert trace.modules["blocks"].num_calls == 0
+
+
+def test_what_a_list_returns_is_nothing_and_says_so() -> None:
+    trace = tl.trace(Stack(), X, name="run")
+    assert repr(trace.find(tl.module("blocks"))) == (
+        "no op of 'run' is module('blocks'). 'blocks' only holds modules and returns nothing; "
+        "in_module('blocks') means what they do."
+    )
+
+
+def test_a_condition_says_what_was_asked_and_where() -> None:
+    class Gate(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return x * 2 if x.sum() > 0 else x
+
+    (gate,) = tl.trace(Gate(), X).conditionals
+    line = Gate.forward.__code__.co_firstlineno + 1
+    assert repr(gate) == f"<Conditional ifexp x.sum() > 0: True -> then at test_names.py:{line} in forward>"
