@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, final
 
 from tl_core._errors import LookupFailedError
 from tl_core._match import CONTAINERS, held_in
+from tl_core._record import ModuleRecord
+from tl_core._registered import Registered
 from tl_core._spelling import call_label
 
 if TYPE_CHECKING:
     from tl_core._layer import Layer
     from tl_core._op import Op
-    from tl_core._record import ModuleCallRecord, ModuleRecord
+    from tl_core._record import ModuleCallRecord
     from tl_core._state import State
 
 
 @final
-class Module:
+class Module(Registered[ModuleRecord]):
     """One module object of the model, whether it was called or not.
 
     Example:
@@ -30,31 +32,7 @@ class Module:
         ('0', '1')
     """
 
-    __slots__ = ("__weakref__", "_record", "_state")
-
-    def __init__(self, state: State, record: ModuleRecord) -> None:
-        self._state = state
-        self._record = record
-
-    @property
-    def address(self) -> str:
-        """Dotted path from the model; the model itself is the empty string."""
-        return self._record.address
-
-    @property
-    def addresses(self) -> tuple[str, ...]:
-        """All dotted paths to the same module object."""
-        return (self._record.address, *self._record.aliases)
-
-    @property
-    def index(self) -> int:
-        """Position among the modules of the model, from 0."""
-        return self._record.index
-
-    @property
-    def name(self) -> str:
-        """Name within its parent."""
-        return self._record.address.rpartition(".")[2]
+    __slots__ = ()
 
     @property
     def class_name(self) -> str:
