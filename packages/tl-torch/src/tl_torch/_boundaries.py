@@ -193,7 +193,19 @@ class Boundaries:
         self.eagerly.begin()
         if not is_own_compilation(frame, kwargs) or function_mode_depth() != self._recorder.depth:
             return compiled
+        if current_functorch_level() is not None:
+            return functools.partial(self._inside_transform, compiled)
         return functools.partial(self._compiled_call, original, (args, kwargs))
+
+    def _inside_transform(self, compiled: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """Run a higher-order operator inside a transform, which is one op."""
+        self._recorder.note_gap(
+            "transform_call_route_unverified",
+            "A higher-order operator ran inside a torch.func transform; what its functions read beside their arguments "
+            "is not known.",
+        )
+        with self.eagerly.suspended(), suspended(), without_function_mode(), self._recorder.aside():
+            return compiled(*args, **kwargs)
 
     def _compiled_call(self, original: Callable[..., Any], how: Any, /, *args: Any, **kwargs: Any) -> Any:
         """Run a higher-order operator in a graph that shows all that it reads."""

@@ -120,6 +120,17 @@ def test_operator_that_the_user_keeps_from_the_compiler() -> None:
     )
 
 
+@newer
+def test_operator_inside_a_transform_runs_and_is_not_verified() -> None:
+    def row(x: Tensor) -> Tensor:
+        return torch.cond(x.sum() > 0, lambda x: x * 2, lambda x: x - 1, (x,))
+
+    trace = run(torch.vmap(row), torch.tensor([[1.0, 2.0], [-3.0, -4.0]]))
+    assert [op.func_name for op in trace.ops if op.kind == "op"] == ["vmap"]
+    assert trace.outputs[0].out.tolist() == [[2, 4], [-4, -5]]
+    assert (trace.capture_verified, trace.capture_verification_reason) == (False, "transform_call_route_unverified")
+
+
 def test_many_calls_of_one_operator() -> None:
     def forward(x: Tensor) -> Tensor:
         for number in range(12):

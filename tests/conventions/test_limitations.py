@@ -7,12 +7,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[4]
+ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "limitations.md"
-SOURCES = [ROOT / "packages" / name / "src" for name in ("tl-core", "tl-torch")]
-
-if not PAGE.exists():
-    pytest.skip("the docs are not part of this copy", allow_module_level=True)
 
 
 def rows() -> list[list[str]]:
@@ -26,18 +22,18 @@ def test_every_row_says_when_what_what_to_do_and_names_a_test_or_a_reason() -> N
         assert len(row) == 4, row
         assert row[0], row
         assert row[1], row
-        assert row[3].startswith(("`test_", "`validation/test_", "none: ")), row
+        assert row[3].startswith(("`", "none: ")), row
 
 
-@pytest.mark.parametrize("named", sorted({row[3].strip("`") for row in rows() if row[3].startswith("`")}))
+@pytest.mark.parametrize("named", sorted({named for row in rows() for named in re.findall(r"`(.*?)`", row[3])}))
 def test_named_test_is_there(named: str) -> None:
     file, _, name = named.partition("::")
-    (path,) = Path(__file__).parents[1].rglob(file)
-    assert not name or re.search(rf"^\s*(def|class) {name}\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    texts = [path.read_text(encoding="utf-8") for path in ROOT.glob(f"packages/*/tests/**/{file}")]
+    assert any(not name or re.search(rf"^\s*(def|class) {name}\b", text, re.MULTILINE) for text in texts)
 
 
 def test_codes_are_codes_of_the_source() -> None:
-    text = "".join(path.read_text(encoding="utf-8") for folder in SOURCES for path in folder.rglob("*.py"))
+    text = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("packages/*/src/**/*.py"))
     codes = {code for row in rows() for code in re.findall(r"`([a-z]+(?:_[a-z]+)+)`", row[1])}
     apart = {"scaled_dot_product_attention", "capture_verified", "transform_kind"}
     assert sorted(code for code in codes - apart if f'"{code}"' not in text) == []
