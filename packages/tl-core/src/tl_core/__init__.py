@@ -51,6 +51,7 @@ from tl_core._health_dead import DeadUnits as DeadUnits
 from tl_core._health_dead import dead_neurons as dead_neurons
 from tl_core._health_nan import FindNanResult as FindNanResult
 from tl_core._health_nan import find_nan as find_nan
+from tl_core._indices import packed as packed
 from tl_core._layer import Layer as Layer
 from tl_core._load import load as load
 from tl_core._module import Module as Module
@@ -256,6 +257,7 @@ __all__ = [
     "note_unverified",
     "op_frame",
     "op_table",
+    "packed",
     "records_of",
     "save_policy",
     "summarize",

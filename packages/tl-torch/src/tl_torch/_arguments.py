@@ -12,7 +12,6 @@ from tl_core import AliasRead, Frames, OpKind, OpRecord, ParamRecord, SavePolicy
 from tl_torch._constants import find_constant
 from tl_torch._frames import caller
 from tl_torch._ledger import Entry, Ledger, Memory
-from tl_torch._sources import Held, Sources, shape_of
 from tl_torch._structure import PLAIN_TYPES, replaced
 from tl_torch._torch_private import (
     UninitializedTensorMixin,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from tl_torch._function_table import FunctionInfo
     from tl_torch._module_calls import ModuleCalls
     from tl_torch._snapshot import Keeper
+    from tl_torch._sources import Held, Sources
 
 _TENSOR = torch.Tensor
 _PARAMETER = nn.Parameter
@@ -228,7 +228,7 @@ class ArgumentReader:
         sources, ledger = self._sources, self._ledger
         param = sources.params.get(id(tensor))
         if param is not None and param.tensor is tensor:
-            param.record.shape = shape_of(tensor)
+            param.record.shape = self._sources.shape_of(tensor)
             return ledger.add(tensor, param.record, ledger.add_memory(tensor, param.record, shared=True))
         held = sources.find_held(tensor)
         memory = ledger.memory_of(tensor)
@@ -250,7 +250,7 @@ class ArgumentReader:
     def _adopt_held(self, tensor: torch.Tensor, held: Held, memory: Memory | None) -> Entry:
         """What `source` does, in one piece: every normalisation layer reads two buffers."""
         record = self._builder.source(
-            held.kind, held.address, shape_of(tensor), tensor.dtype, tensor.device, tensor.requires_grad
+            held.kind, held.address, self._sources.shape_of(tensor), tensor.dtype, tensor.device, tensor.requires_grad
         )
         if memory is None:
             memory = self._ledger.add_memory(tensor, record, shared=True)
@@ -287,7 +287,14 @@ class ArgumentReader:
     ) -> OpRecord:
         """Record a tensor that no call made, and keep its value if that is wanted."""
         record = self._builder.source(
-            kind, address, shape_of(tensor), tensor.dtype, tensor.device, tensor.requires_grad, None, parents
+            kind,
+            address,
+            self._sources.shape_of(tensor),
+            tensor.dtype,
+            tensor.device,
+            tensor.requires_grad,
+            None,
+            parents,
         )
         if memory is None:
             memory = self._ledger.add_memory(tensor, record, shared=True)

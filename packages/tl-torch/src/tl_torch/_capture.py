@@ -12,6 +12,7 @@ import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
+from tl_core import packed
 from tl_torch._arguments import AliasedArgument, ArgumentReader
 from tl_torch._boundaries import Boundaries
 from tl_torch._composite import Opener
@@ -97,6 +98,7 @@ class Recorder(TorchFunctionMode):
         self._opened: set[Callable[..., Any]] = set()
         self._known = self.ledger.known
         self._memories = self.ledger.memories
+        self._shapes = self.sources.shapes
 
     def __torch_function__(
         self, func: Callable[..., Any], types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
@@ -243,13 +245,14 @@ class Recorder(TorchFunctionMode):
         site = calls.site
         if site is None:
             site = self._site()
+        read = packed(params if len(params) < 2 else [*dict.fromkeys(params)])
         call = self.builder.call(
-            info.name, info.kernel, func, template, named, tuple(dict.fromkeys(params)) if params else (), site,
-            duration, bool(written) and info.write_rule in _IN_PLACE,
+            info.name, info.kernel, func, template, named, read, site, duration,
+             bool(written) and info.write_rule in _IN_PLACE,
         )  # fmt: skip
         if info.meta is not None:
             call.meta = info.noted(args)
-        own = tuple(parents) if len(parents) < 2 or aliases else tuple(dict.fromkeys(parents))
+        own = packed(parents if len(parents) < 2 or aliases else [*dict.fromkeys(parents)])
         records = [self._record_output(call, at, one, own, aliases, info) for at, one in enumerate(outputs)]
         if written:
             log.note(call, info, args, written, records[0])
@@ -275,7 +278,10 @@ class Recorder(TorchFunctionMode):
         except NO_STORAGE:
             memory_key, memory = 0, Memory(None, True, 0)
         made = tuple(self.reader.parents_of(output, memory, info, own, aliases)) if aliases else own
-        shape = () if output.is_nested else tuple(output.shape)
+        size = () if output.is_nested else output.shape
+        shape = self._shapes.get(size)
+        if shape is None:
+            shape = self._shapes[size] = tuple(size)
         record = self.builder.output(
             call, position, made, shape, output.dtype, output.device, output.requires_grad, None, None
         )
@@ -316,7 +322,14 @@ class Recorder(TorchFunctionMode):
         if reader.aliases:
             parents = tuple(reader.parents_of(tensor, memory, _RETURN, parents, reader.aliases))
         record = self.builder.source(
-            "output", address, tuple(tensor.shape), tensor.dtype, tensor.device, tensor.requires_grad, None, parents
+            "output",
+            address,
+            self.sources.shape_of(tensor),
+            tensor.dtype,
+            tensor.device,
+            tensor.requires_grad,
+            None,
+            parents,
         )
         if self._save_all or (self._save_some and self._policy.wants(record)):
             record.payload = self._keeper.keep(tensor, memory)

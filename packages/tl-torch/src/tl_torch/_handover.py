@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import torch
 
-from tl_core import ModuleCallRecord, OpRecord, SavePolicy
+from tl_core import ModuleCallRecord, OpRecord, SavePolicy, packed
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import torch_function_disabled
 
@@ -41,8 +41,8 @@ class Handover:
             if entry is None or entry.memory.writes is not None or entry.reference() is not value:
                 return self._makers(value)
             record = entry.record
-            return (record.index,) if type(record) is OpRecord else ()
-        return tuple(dict.fromkeys(index for _, tensor in tensors_in(value) for index in self._makers(tensor)))
+            return packed((record.index,)) if type(record) is OpRecord else ()
+        return packed([*dict.fromkeys(index for _, tensor in tensors_in(value) for index in self._makers(tensor))])
 
     def returned(self, value: Any, call: ModuleCallRecord) -> tuple[int, ...]:
         """Indices of the ops that a module call returns; decides once more which of them are kept."""

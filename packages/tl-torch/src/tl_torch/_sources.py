@@ -11,7 +11,7 @@ import torch
 from msgspec import Struct
 from torch import nn
 
-from tl_core import BufferRecord, ParamRecord
+from tl_core import BufferRecord, ParamRecord, packed
 from tl_torch._honesty import ATTENTION
 from tl_torch._structure import PLAIN_TYPES, readable_tensors
 from tl_torch._torch_private import UninitializedTensorMixin, own_buffers, own_children, own_params
@@ -52,7 +52,7 @@ class Sources:
 
     __slots__ = (
         "_alive", "_builder", "_prepared", "_root", "_shapeless", "_unattached", "_visited", "attention", "classes", "closed", "created",
-        "functions", "held", "modules", "params", "scripted", "truncated",
+        "functions", "held", "modules", "params", "scripted", "shapes", "truncated",
     )  # fmt: skip
 
     def __init__(self, builder: TraceBuilder, root: nn.Module) -> None:
@@ -64,6 +64,8 @@ class Sources:
         """Identities of layers of torch's own that hold nothing that could run code of the user."""
         self.params: dict[int, KnownParam] = {}
         self.held: dict[int, Held] = {}
+        self.shapes: dict[tuple[int, ...], tuple[int, ...]] = {}
+        """Each shape of the run as one tuple, by its sizes."""
         self.functions: list[types.FunctionType] = []
         """Functions that modules keep as attributes."""
         self.scripted: list[str] = []
@@ -114,7 +116,7 @@ class Sources:
                 if child is not None:
                     children.append(self.module(child, prefix + name, below).index)
         if first:
-            record.params, record.buffers, record.children = tuple(params), tuple(buffers), tuple(children)
+            record.params, record.buffers, record.children = packed(params), packed(buffers), packed(children)
         return record
 
     def late(self, module: nn.Module) -> ModuleRecord:
@@ -135,6 +137,16 @@ class Sources:
         record.params = tuple([self._param(param, prefix + name) for name, param in module.named_parameters()])
         record.buffers = tuple([self._buffer(buffer, prefix + name) for name, buffer in module.named_buffers()])
 
+    def shape_of(self, tensor: torch.Tensor) -> tuple[int, ...]:
+        """Shape of a tensor; empty for a lazy parameter that has none yet, and for a nested tensor, whose rows differ."""
+        if isinstance(tensor, UninitializedTensorMixin) or tensor.is_nested:
+            return ()
+        size = tensor.shape
+        known = self.shapes.get(size)
+        if known is None:
+            known = self.shapes[size] = tuple(size)
+        return known
+
     def module_of(self, record: ModuleRecord) -> nn.Module:
         """The module that a record stands for."""
         return self._alive[record.index]
@@ -147,7 +159,7 @@ class Sources:
                 self.created.append(f"{address} (replaces the one that was there)" if taken else address)
             record = self._builder.param(
                 address,
-                shape_of(param),
+                self.shape_of(param),
                 plain_name(param.dtype),
                 plain_device(param.device),
                 param.requires_grad,
@@ -168,7 +180,7 @@ class Sources:
         if record is None:
             reference = weakref.ref(buffer)
             record = self._builder.buffer(
-                address, shape_of(buffer), plain_name(buffer.dtype), plain_device(buffer.device), reference
+                address, self.shape_of(buffer), plain_name(buffer.dtype), plain_device(buffer.device), reference
             )
             self.held[id(buffer)] = Held("buffer", address, reference, record)
         elif address != record.address and address not in record.aliases:
@@ -220,7 +232,7 @@ class Sources:
     def settle(self) -> None:
         """Note the shapes of parameters that were lazy before the run."""
         for param in self._shapeless:
-            self.params[id(param)].record.shape = shape_of(param)
+            self.params[id(param)].record.shape = self.shape_of(param)
 
     def state(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Every parameter and held tensor with its address."""
@@ -230,11 +242,6 @@ class Sources:
             tensor = held.reference()
             if tensor is not None:
                 yield held.address, tensor
-
-
-def shape_of(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Shape of a tensor; empty for a lazy parameter that has none yet, and for a nested tensor, whose rows differ."""
-    return () if isinstance(tensor, UninitializedTensorMixin) or tensor.is_nested else tuple(tensor.shape)
 
 
 @functools.cache
