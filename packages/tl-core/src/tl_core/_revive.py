@@ -37,10 +37,13 @@ def foreign_calls(records: Records, framework: ResolvingBackend) -> list[tuple[O
     A call all of whose outputs were dropped needs no function.
     """
     found: dict[int, tuple[OpRecord, str]] = {}
+    known: dict[str, bool] = {}
     for op in records.ops:
         if op.call is not None and op.call.index not in found:
             name = function_name(op.call)
-            if framework.resolve(name) is None:
+            if name not in known:
+                known[name] = framework.resolve(name) is not None
+            if not known[name]:
                 found[op.call.index] = (op, name or op.call.kernel)
     return list(found.values())
 

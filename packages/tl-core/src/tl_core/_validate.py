@@ -23,7 +23,7 @@ from tl_core._validate_finding import Finding, GroundTruth
 from tl_core._validate_gap import gap_findings
 from tl_core._validate_given import given_outputs
 from tl_core._validate_invariant import invariant_findings
-from tl_core._validate_loaded import MAX_OPS_NAMED, load_status, runnable_records
+from tl_core._validate_loaded import MAX_OPS_NAMED, load_status, moved_values, resolving_backend, runnable_records
 from tl_core._validate_memory import BufferMemory
 from tl_core._validate_random import RandomReplay
 from tl_core._validate_truth import (
@@ -62,7 +62,7 @@ def validation_status(state: State) -> ValidationStatus:
     if not info.loaded:
         return ValidationStatus(state="available", backend=info.backend, source="live")
     try:
-        runnable_records(state)
+        resolving_backend(state)
     except TorchLensError as refusal:
         stripped = isinstance(refusal, ArtifactError)
         return ValidationStatus(
@@ -85,7 +85,7 @@ def validate_trace(trace: Trace, truth: GroundTruth) -> ValidationStatus:
         truth: what it is held against.
 
     Raises:
-        ArtifactError: it was loaded from a bundle whose calls cannot run again; see `runnable_records`.
+        ArtifactError: it was loaded from a bundle whose calls cannot run again; see `resolving_backend`.
         ConfigurationError: it is incomplete, or kept no values.
     """
     state = state_of(trace)
@@ -145,7 +145,8 @@ class _Validation:
         self._examiner.begin(self._records, truth.random_state)
         weights, constant = _origins(self._records, self._examiner)
         self._perturber = Perturber(self._examiner, weights, constant)
-        self._random = RandomReplay(self._examiner, truth.random_state, noted=self._records.random_noted)
+        moved = state.info.loaded and moved_values(records)
+        self._random = RandomReplay(self._examiner, truth.random_state, noted=records.random_noted, moved=moved)
         self._checker = CallChecker(
             self._records.ops, self._examiner, self._perturber, self._depth, constant, self._random
         )

@@ -30,8 +30,22 @@ def load_status(records: Records) -> Literal["lazy", "eager", "none"]:
     return "none" if saved is None else "lazy" if isinstance(saved, LazyPayload) else "eager"
 
 
+def moved_values(records: Records) -> bool:
+    """Whether saved values are put on other devices than those that made them."""
+    return any(isinstance(op.payload, LazyPayload) and op.payload.device != op.device for op in records.ops)
+
+
 def runnable_records(state: State) -> Records:
     """Records of a loaded trace with functions and arguments.
+
+    Raises:
+        TorchLensError: as `resolving_backend` does.
+    """
+    return revived(state.records, resolving_backend(state))
+
+
+def resolving_backend(state: State) -> ResolvingBackend:
+    """The backend that finds every function of a loaded trace.
 
     Raises:
         ArtifactError: the bundle was saved without functions (`validation_functions_missing`), the run kept no
@@ -62,7 +76,7 @@ def runnable_records(state: State) -> Records:
         shown = ", ".join(map(repr, names[:MAX_OPS_NAMED]))
         what = f"{shown} is no function of {info.backend} that only computes, and made"
         raise _refusal(state, [op for op, _ in foreign], "validation_functions_foreign", what, names)
-    return revived(records, framework)
+    return framework
 
 
 def _refusal(

@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 class RandomReplay:
     """Puts the generators where they stood before each call of a trace, in order."""
 
-    def __init__(self, examiner: Examiner, start: object, *, noted: bool) -> None:
+    def __init__(self, examiner: Examiner, start: object, *, noted: bool, moved: bool = False) -> None:
         """Begin with the first call.
 
         Args:
             examiner: whose generators they are.
             start: where they stood before the run; None where nobody knows.
             noted: whether each call that drew carries the state before it, and no other call drew.
+            moved: whether the values lie on other devices now, whose generators give other numbers.
         """
         self._examiner = examiner
         self._noted = noted
+        self._moved = moved
         self._known = self._was_known = start is not None
         self._state = start
         self._before: object = None
@@ -32,6 +34,8 @@ class RandomReplay:
     @property
     def doubt(self) -> str:
         """Why the call that ran last may have drawn other numbers than it did; empty where it cannot have."""
+        if self._moved:
+            return "random_device_moved"
         if self._noted:
             return ""
         return "random_state_moved" if self._was_known else "random_state_unknown"

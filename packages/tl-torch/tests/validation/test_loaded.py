@@ -241,6 +241,32 @@ def test_random_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
     check()
 
 
+def drawing(folder: Path, name: str) -> Path:
+    """A bundle of a run that draws, each time from where the last one left the generators."""
+    run = tl.trace(Runs(lambda self, x: F.dropout(x, 0.5, True) + 1), torch.ones(8, 8), capture=FULL)
+    return run.save(folder / name, level=EXECUTABLE)
+
+
+def exchange_states(path: Path, other: Path) -> None:
+    states: list[Any] = []
+    change_tables(other, lambda tables: states.append(tables["calls"]["meta"][0]))
+    change_tables(path, lambda tables: tables["calls"]["meta"].__setitem__(0, states[0]))
+
+
+def test_draws_of_another_device_are_not_judged(tmp_path: Path) -> None:
+    path = drawing(tmp_path, "run.tlspec")
+    exchange_states(path, drawing(tmp_path, "other.tlspec"))
+
+    def recorded_elsewhere(tables: Any) -> None:
+        tables["strings"].append("cuda:0")
+        tables["ops"]["device"] = [len(tables["strings"]) - 1] * len(tables["ops"]["device"])
+
+    change_tables(path, recorded_elsewhere)
+    status = tl.load(path, map_location="cpu").validate_forward_pass([])
+    assert status.state == "unverified"
+    assert status.unverified_reason_counts == {"random_device_moved": 1}
+
+
 # ---------------------------------------------------------------- what is refused
 
 
@@ -405,15 +431,8 @@ def test_a_forged_argument_is_found(tmp_path: Path) -> None:
 
 
 def test_a_forged_state_of_the_generator_is_found(tmp_path: Path) -> None:
-    path = tl.trace(Runs(lambda self, x: F.dropout(x, 0.5, True) + 1), X, capture=FULL).save(
-        tmp_path / "run.tlspec", level=EXECUTABLE
-    )
-    other = tl.trace(Runs(lambda self, x: F.dropout(x, 0.5, True) + 1), X, capture=FULL).save(
-        tmp_path / "other.tlspec", level=EXECUTABLE
-    )
-    states: list[Any] = []
-    change_tables(other, lambda tables: states.append(tables["calls"]["meta"][0]))
-    change_tables(path, lambda tables: tables["calls"]["meta"].__setitem__(0, states[0]))
+    path = drawing(tmp_path, "run.tlspec")
+    exchange_states(path, drawing(tmp_path, "other.tlspec"))
     with pytest.warns(TorchLensWarning):
         assert tl.load(path).validate_forward_pass([]) is False
     assert tl.last_validation_failure().op_label == "dropout_1_1:1"
