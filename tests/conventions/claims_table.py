@@ -41,6 +41,7 @@ VALIDATE = T + "test_validate.py::"
 SOURCES = T + "test_sources.py::"
 ROWS = T + "test_doctor_rows.py::"
 EXTENSION = "tl-torch/validation/test_extension.py::"
+LOADED = "tl-torch/validation/test_loaded.py::"
 CORE = C + "validation/test_validate_core.py::"
 
 ABSENT = "there is no such option"
@@ -102,7 +103,9 @@ CASES = {
         "payloads cannot be streamed during a run"),
     "23": Claim("bundles that can run", (C + "bundle/test_refusals.py::test_unknown_levels",),
                 "no level of bundles runs"),
-    "24": Claim("a loaded trace without functions says so", (VALIDATE + "test_a_loaded_trace_refuses",)),
+    "24": Claim("a bundle with arguments validates where it is loaded; lower levels and foreign functions refuse", (
+        LOADED + "test_ten_networks", LOADED + "test_lower_levels", LOADED + "test_a_run_that_kept_no_arguments",
+        LOADED + "test_a_foreign_function")),
     "25": Claim("runs of a bundle that diverge", reason="no level of bundles runs"),
     "26": Claim("random numbers of the host in runs of a bundle", reason="no level of bundles runs"),
     "27": Claim("fast runs of a bundle", reason="no level of bundles runs"),
