@@ -32,7 +32,7 @@ def test_views_before_and_after_an_op_are_drawn_as_part_of_it():
     y = run.op("matmul", run.op("reshape", left), right, shape=(4, 4))
     y = run.op("contiguous", run.op("transpose", y, shape=(4, 4)), shape=(16,))
     drawing = run.done(run.op("relu", y)).draw(fold_repeats=False)
-    assert rows_of(drawing, "matmul") == [["matmul", "view → 2 more → … → transpose → contiguous", "(16)"]]
+    assert rows_of(drawing, "matmul") == [["matmul", "view, reshape +1 → … → transpose → contiguous", "(16)"]]
     node = next(node for node in drawing.scene.nodes() if node.rows[0].text == "matmul")
     assert (node.ops, node.role) == (6, "op")
     assert [edge.targets for edge in drawing.scene.edges if edge.source == node.key] == [("relu_1_47",)]
@@ -46,6 +46,17 @@ def test_the_numbers_of_arguments_see_through_views():
     drawing = run.done(run.op("add", y, run.op("exp", other))).draw(fold_repeats=False)  # so the views lead to `matmul`
     assert rows_of(drawing, "matmul") == [["matmul", "view → transpose → …", "(1, 8)"]]
     assert sorted(slot for edge in drawing.scene.edges for slot in edge.slots if slot) == ["1", "2"]
+
+
+def test_equal_views_that_lead_to_one_op_are_no_run_of_their_own():
+    run = Recorder()
+    x = padded(run, run.input())
+    parts = [run.op("exp", x) for _ in range(3)]
+    seen = [run.op("transpose", run.op("view", part)) for part in parts]
+    drawing = run.done(run.op("attention", *seen), run.op("cat", *parts)).draw(fold_repeats=True)
+    node = next(node for node in drawing.scene.nodes() if node.rows[0].text == "attention")
+    assert [row.text for row in node.rows] == ["attention", "view ×3, transpose ×3 → …", "(1, 8)"]
+    assert node.ops == 7
 
 
 def test_a_view_that_others_read_too_stands_alone():

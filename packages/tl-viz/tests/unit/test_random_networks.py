@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import patch
 
 from columns import DEFAULTS
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from quality import all_faults, overflowing_labels, same_names, schedule
 from tl_viz._draw import picture
 from tl_viz._network import Call, Network
 
-FUNCTIONS = ("linear", "relu", "add", "view", "cat", "matmul")
+FUNCTIONS = ("linear", "relu", "add", "view", "transpose", "cat", "matmul")
 CLASSES = ("Block", "Linear", "Sequential", "Attention")
 
 
@@ -86,10 +87,16 @@ def networks(draw):
     )
 
 
-@settings(max_examples=60)
-@given(network=networks(), mode=st.sampled_from(["auto", "none", "max", 0.3, 0.7]), fold=st.booleans())
-def test_every_picture_is_honest(network, mode, fold):
-    drawing = picture(network, replace(DEFAULTS, collapse=mode, fold_repeats=fold))
+@settings(max_examples=100)
+@given(
+    network=networks(),
+    mode=st.sampled_from(["auto", "none", "max", 0.3, 0.7]),
+    fold=st.booleans(),
+    room=st.sampled_from([0, 40]),
+)
+def test_every_picture_is_honest(network, mode, fold, room):
+    with patch("tl_viz._plan.chain.SMALL", room):  # 0: views are joined in small networks too
+        drawing = picture(network, replace(DEFAULTS, collapse=mode, fold_repeats=fold))
     nodes = list(drawing.scene.nodes())
     assert sum(node.ops for node in nodes) == network.total_ops
     assert drawing.collapse_plan.items == len(nodes)

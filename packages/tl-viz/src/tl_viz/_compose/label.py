@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tl_viz._measure import SLOT_SIZE, shorten, text_width
@@ -19,6 +20,8 @@ WIDEST = 240.0
 """A line of text longer than this is shortened."""
 PAD_X, PAD_Y, ROW_GAP = 10.0, 7.0, 3.0
 NARROWEST = 56.0
+PORT_ROOM = 8.0
+"""How far apart the names of arguments stand at least."""
 LISTED = 4
 """Up to this many copies are named one by one, where their names are words and not numbers."""
 SLOT_PAD = 3.0
@@ -45,7 +48,8 @@ def box_size(rows: tuple[TextRow, ...], slots: dict[int, str] | None = None) -> 
     if slots:
         pad_x = max(PAD_X, 5 + max(text_width(text, SLOT_SIZE) for text in slots.values()))
         pad_y += SLOT_PAD
-    return max(NARROWEST, width + 2 * pad_x), height + 2 * pad_y
+    beside = 2 * PORT_ROOM * len(slots) if slots else 0.0  # sideways, arguments stand below each other
+    return max(NARROWEST, width + 2 * pad_x), max(height + 2 * pad_y, beside)
 
 
 def _row(text: str, *, title: bool = False) -> TextRow:
@@ -107,11 +111,14 @@ def _facts(tree: Tree, branch: Branch, wanted: tuple[str, ...]) -> list[str]:
 
 def _joined(tree: Tree, branch: Branch) -> list[str]:
     """Return what else a chain holds: the views before and after its op, and the outputs that nobody reads."""
-    functions = tree.network.functions
+    functions, parents = tree.network.functions, tree.network.parents
     at = next(index for index, child in enumerate(branch.children) if child.op == branch.op)
-    before = [functions[child.op] for child in branch.children[:at]]
+    leads = [child.op for child in branch.children[:at]]
+    before = [functions[op] for op in leads]
+    if any(parents[op] != (above,) for above, op in pairwise(leads)):  # they lead to it side by side
+        before = [summary(before, most=2)]
     after = [functions[child.op] for child in branch.children[at + 1 :] if tree.readers[child.first]]
-    unread = len(branch.children) - 1 - len(before) - len(after)
+    unread = len(branch.children) - 1 - len(leads) - len(after)
     most = 2 if before and after else 3
     lines = [" → ".join([*_few(before, most), "…", *_few(after, most)])] if before or after else []
     return [*lines, f"+ {count(unread, 'output')} that nothing reads"] if unread else lines

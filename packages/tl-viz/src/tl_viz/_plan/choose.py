@@ -49,16 +49,21 @@ def _tables(tree: Tree, worth: Worth, most: int) -> dict[int, Table]:
     for branch in order:
         order.extend(branch.children)
     tables: dict[int, Table] = {}
-    known: dict[tuple[int, float, float], Table] = {}
+    apart = set(worth.forced)
+    """Branches that must stay open, and those around them: they are not as others of their form are."""
     for branch in reversed(order):
         if not branch.children:
             tables[id(branch)] = LEAF
             continue
         number = id(branch)
-        key = (worth.form[number], worth.factor[number], worth.close[number])
-        table = known.get(key)
+        if apart and (number in apart or any(id(child) in apart for child in branch.children)):
+            apart.add(number)
+            tables[number] = _table(tree, branch, tables, worth, most)
+            continue
+        key = (most, worth.form[number], worth.factor[number], worth.close[number])
+        table = worth.known.get(key)
         if table is None:
-            table = known[key] = _table(tree, branch, tables, worth, most)
+            table = worth.known[key] = _table(tree, branch, tables, worth, most)
         tables[number] = table
     return tables
 
@@ -80,7 +85,7 @@ def _table(tree: Tree, branch: Branch, tables: dict[int, Table], worth: Worth, m
         price = FRAME + TANGLE * max(0, lines - len(branch.children))
         table = [cost + price for cost in table]
     if not root:
-        closed = INFINITE if branch.pinned else worth.close[id(branch)]
+        closed = INFINITE if branch.pinned or id(branch) in worth.forced else worth.close[id(branch)]
         table[1] = min(table[1], closed) if len(table) > 1 else closed
         if branch.kind in NEVER_OPEN:
             table = [INFINITE, closed]
@@ -111,7 +116,7 @@ def _trace_back(root: Branch, count: int, tables: dict[int, Table], worth: Worth
         branch, items = waiting.pop()
         if not branch.children or (branch.kind in NEVER_OPEN):
             continue
-        if branch is not root and items == 1 and not branch.pinned:
+        if branch is not root and items == 1 and not branch.pinned and id(branch) not in worth.forced:
             alone = len(branch.children) == 1 and tables[id(branch)][1] < worth.close[id(branch)]
             if not alone:
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from tl_viz._plan.choose import INFINITE, PRICE, choose
+from tl_viz._plan.choose import PRICE, choose
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ def choose_evenly(tree: Tree, worth: Worth, *, most: int) -> Choice | None:
 
 def _repaired(tree: Tree, worth: Worth, best: Choice, *, most: int, first: Callable[..., Offender]) -> Choice:
     """Return a choice in which boxes that hide too much were opened one by one, `first` of them first."""
-    kept = dict(worth.close)
+    worth.forced.clear()
     tried: set[int] = set()
     while len(tried) < TRIALS:
         over: list[Offender] = [
@@ -56,13 +56,13 @@ def _repaired(tree: Tree, worth: Worth, best: Choice, *, most: int, first: Calla
             break
         number = id(first(over, key=itemgetter(0, 1))[2])
         tried.add(number)
-        worth.close[number] = INFINITE
+        worth.forced.add(number)
         other = choose(tree, worth, most=most)
         if other is None:
-            worth.close[number] = kept[number]
+            worth.forced.discard(number)
         else:
             best = other
-    worth.close = kept
+    worth.forced.clear()
     return best
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tl_viz._plan.branch import Branch, Tree
+from tl_viz._plan.branch import NEVER_OPEN, Branch, Tree
 
 LONGEST_PERIOD = 8
 
@@ -34,7 +34,7 @@ def fold(tree: Tree) -> None:
     for branch in order:
         order.extend(branch.children)
     for branch in reversed(order):
-        if len(branch.children) > 1 and branch.kind != "bundle":
+        if len(branch.children) > 1 and branch.kind not in NEVER_OPEN:
             _fold_children(tree, branch)
 
 

@@ -6,7 +6,7 @@ has been shown before is cheap to hide, and a box that swallows much of the whol
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,12 @@ class Worth:
     """Such a number -> kind of leaf -> how many of it are inside."""
     leaf: dict[int, float]
     """Kind of leaf -> what one is worth."""
+    forced: set[int] = field(default_factory=set[int])
+    """ids of branches that must not be closed."""
+    known: dict[tuple[int, int, float, float], list[float]] = field(
+        default_factory=dict[tuple[int, int, float, float], list[float]]
+    )
+    """Least costs that were found before, by the most items, form, newness and cost of closing."""
 
 
 def weigh(tree: Tree) -> Worth:
