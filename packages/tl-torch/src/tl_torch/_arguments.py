@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tl_torch._function_table import FunctionInfo
     from tl_torch._module_calls import ModuleCalls
     from tl_torch._snapshot import Keeper
-    from tl_torch._sources import Held, Sources
+    from tl_torch._sources import Sources
 
 _TENSOR = torch.Tensor
 _PARAMETER = nn.Parameter
@@ -233,7 +233,8 @@ class ArgumentReader:
         held = sources.find_held(tensor)
         memory = ledger.memory_of(tensor)
         if held is not None:
-            return self._adopt_held(tensor, held, memory)
+            self.source(held.kind, held.address, tensor, memory)
+            return self._known[id(tensor)]
         if memory is not None and memory.owner is not None:  # another object for memory that the run knows
             return ledger.add(tensor, memory.owner, memory)
         if is_dead_transform_wrapper(tensor):
@@ -246,18 +247,6 @@ class ArgumentReader:
         if address is None:
             self._note_unseen(tensor, record)
         return ledger.known[id(tensor)]
-
-    def _adopt_held(self, tensor: torch.Tensor, held: Held, memory: Memory | None) -> Entry:
-        """What `source` does, in one piece: every normalisation layer reads two buffers."""
-        record = self._builder.source(
-            held.kind, held.address, self._sources.shape_of(tensor), tensor.dtype, tensor.device, tensor.requires_grad
-        )
-        if memory is None:
-            memory = self._ledger.add_memory(tensor, record, shared=True)
-        entry = self._known[id(tensor)] = Entry(held.reference, record, version_of(tensor), memory)
-        if self._policy.mode != "none" and self._policy.wants(record):
-            record.payload = self._keeper.keep(tensor, memory)
-        return entry
 
     def _note_unseen(self, tensor: torch.Tensor, record: OpRecord) -> None:
         cuts = self._sources.truncated
