@@ -204,8 +204,7 @@ class ArgumentReader:
         shown = info.write_rule == "none" and self._ledger.find(output) is None  # one given as `out=` was there before
         for aliased in reversed(aliases):
             record = aliased.entry.record
-            is_view = shown and memory is aliased.entry.memory
-            region = Region(output) if is_view else aliased.region
+            region = Region(output) if shown and memory is aliased.entry.memory else aliased.region
             after = record.index if isinstance(record, OpRecord) else -1
             writes, old = last_writers(region, aliased.entry.memory.writes or (), after)
             made = [record.index] if old and isinstance(record, OpRecord) else []
