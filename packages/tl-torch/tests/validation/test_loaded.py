@@ -308,6 +308,16 @@ def own(x: torch.Tensor) -> torch.Tensor:
     return x * 2
 
 
+def test_a_run_that_kept_no_random_states(tmp_path: Path) -> None:
+    options = tl.CaptureOptions(save_args=True)
+    live = tl.trace(Runs(lambda self, x: F.dropout(x, 0.5, True) + 1), torch.ones(8, 8), capture=options)
+    torch.manual_seed(99)
+    status = tl.load(live.save(tmp_path / "run.tlspec", level=EXECUTABLE)).validate_forward_pass([])
+    assert (status.state, status.source) == ("unverified", "loaded")
+    assert status.unverified_reason_counts == {"random_state_unknown": 1}
+    assert "save_rng=True" in status.message
+
+
 def test_a_foreign_function(tmp_path: Path) -> None:
     transformed = Runs(lambda self, x: torch.vmap(own)(x) + 1)
     live = tl.trace(transformed, X, capture=FULL)
