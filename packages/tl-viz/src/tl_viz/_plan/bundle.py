@@ -65,9 +65,10 @@ def _needed(network: Network) -> list[bool]:
     if not any(role == "output" for role in network.roles):
         return [True] * len(alive)
     waiting = [op for op, needed in enumerate(alive) if needed]
+    parents, back = network.parents, network.back
     while waiting:
         op = waiting.pop()
-        for parent in (*network.parents[op], *network.back.get(op, ())):
+        for parent in (*parents[op], *back[op]) if op in back else parents[op]:
             if not alive[parent]:
                 alive[parent] = True
                 waiting.append(parent)
@@ -113,6 +114,8 @@ def _gather(branch: Branch, members: list[int], readers: list[list[int]]) -> Non
 
 def _gather_constants(network: Network, root: Branch) -> None:
     """Put neighbouring ops that depend on no input and read no parameter into one branch."""
+    if all(parents or role != "op" for role, parents in zip(network.roles, network.parents, strict=True)):
+        return
     fixed: list[bool] = []
     apart = network.pinned | network.islands
     for op, parents in enumerate(network.parents):

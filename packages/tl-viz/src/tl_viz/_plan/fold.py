@@ -33,22 +33,27 @@ def fold(tree: Tree) -> None:
     order = [tree.root]
     for branch in order:
         order.extend(branch.children)
+    known: dict[object, list[Run]] = {}
     for branch in reversed(order):
         if len(branch.children) > 1 and branch.kind not in NEVER_OPEN:
-            _fold_children(tree, branch)
+            _fold_children(tree, branch, known)
 
 
-def _fold_children(tree: Tree, branch: Branch) -> None:
+def _fold_children(tree: Tree, branch: Branch, known: dict[object, list[Run]]) -> None:
+    """Fold the runs of one branch. `known` holds the runs of branches that were equal, and used and fed alike."""
     children = branch.children
     loose = [child.loose for child in children]
     if len(set(loose)) == len(loose):
         return
     kinds: dict[tuple[int, str], int] = {}
     loose = [kinds.setdefault((child.loose, _container(tree, child)), len(kinds)) for child in children]
-    found = _candidates(tree, children, loose)
-    if not found:
+    key = _look(tree, branch, loose)
+    runs = known.get(key)
+    if runs is None:
+        found = _candidates(tree, children, loose)
+        runs = known[key] = _choose(found, len(children)) if found else []
+    if not runs:
         return
-    runs = _choose(found, len(children))
     folded: list[Branch] = []
     at = 0
     for run in runs:
@@ -56,6 +61,21 @@ def _fold_children(tree: Tree, branch: Branch) -> None:
         folded.append(_folded(tree, children, run))
         at = run.end
     branch.children = folded + children[at:]
+
+
+def _look(tree: Tree, branch: Branch, loose: list[int]) -> object:
+    """Return a key that two branches share only if they have the same runs.
+
+    Those depend on what is inside, on the functions that feed it, and on what is read outside, and by which functions.
+    """
+    functions, op_at, end = tree.network.functions, tree.op_at, branch.end
+    fed = tuple([functions[op_at[at]] for at in branch.outside])
+    used: list[object] = []
+    for at in range(branch.first, end):
+        readers = tree.readers[at]
+        if readers and readers[-1] >= end:
+            used.append((at - branch.first, *sorted({functions[op_at[reader]] for reader in readers if reader >= end})))
+    return branch.exact, tuple(loose), fed, tuple(used)
 
 
 def _container(tree: Tree, branch: Branch) -> str:
