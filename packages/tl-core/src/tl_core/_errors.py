@@ -13,7 +13,7 @@ the builtin that a user would catch:
     │   └── DivergenceError                      the run parted from the earlier trace given as `like=`
     ├── LookupFailedError (LookupError)          a label, address or index that is not there
     │   ├── AmbiguousOpLookupError               a key with two meanings
-    │   └── FieldUnavailableError (AttributeError)  a fact of an op that is not known yet
+    │   └── FieldUnavailableError (AttributeError)  an attribute that is not there, or not yet
     ├── PayloadUnavailableError (RuntimeError)   a value that was not saved, or has changed since
     │   └── AtenOpsUnavailableError              the ATen profile of a trace that has none
     ├── ArtifactError (OSError)                  a bundle that cannot be written or read
@@ -80,7 +80,7 @@ class AmbiguousOpLookupError(LookupFailedError):
 
 
 class FieldUnavailableError(LookupFailedError, AttributeError):
-    """A fact of an op that a predicate asked for while the run was recorded, and that is known only afterwards."""
+    """An attribute that is not there, or a fact of an op that is known only when the run is over."""
 
 
 class PayloadUnavailableError(TorchLensError, RuntimeError):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar, final
+from typing import TYPE_CHECKING, Never, TypeVar, final
 
+from tl_core._absent import absent
 from tl_core._errors import LookupFailedError
 from tl_core._facet import CostFacet
 
@@ -49,6 +50,11 @@ class Layer:
     @property
     def _members(self) -> list[int]:
         return self._state.grouping.members(self._index)
+
+    if not TYPE_CHECKING:  # type checkers know what there is
+
+        def __getattr__(self, name: str) -> Never:
+            raise absent(self, "layer", name)
 
     @property
     def label(self) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Never, final
 
+from tl_core._absent import absent
 from tl_core._errors import LookupFailedError
 from tl_core._match import CONTAINERS, held_in
 from tl_core._record import ModuleRecord
@@ -33,6 +34,11 @@ class Module(Registered[ModuleRecord]):
     """
 
     __slots__ = ()
+
+    if not TYPE_CHECKING:  # type checkers know what there is
+
+        def __getattr__(self, name: str) -> Never:
+            raise absent(self, "module", name)
 
     @property
     def class_name(self) -> str:
@@ -169,6 +175,11 @@ class ModuleCall:
     def __init__(self, state: State, record: ModuleCallRecord) -> None:
         self._state = state
         self._record = record
+
+    if not TYPE_CHECKING:  # type checkers know what there is
+
+        def __getattr__(self, name: str) -> Never:
+            raise absent(self, "call", name)
 
     @property
     def label(self) -> str:

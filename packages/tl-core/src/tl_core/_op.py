@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Never, final
 
+from tl_core._absent import absent
 from tl_core._aten import aten_rows
 from tl_core._cost import tensor_bytes
 from tl_core._errors import MutatedReferenceError
@@ -39,6 +40,11 @@ class Op(OpFacts):
     def __init__(self, state: State, record: OpRecord) -> None:
         self._state = state
         self._record = record
+
+    if not TYPE_CHECKING:  # type checkers know what there is
+
+        def __getattr__(self, name: str) -> Never:
+            raise absent(self, "op", name)
 
     # names
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, cast, final
+from typing import TYPE_CHECKING, Literal, Never, cast, final
 
+from tl_core._absent import absent
 from tl_core._accessor import BufferAccessor, LayerAccessor, ModuleAccessor, OpAccessor, ParamAccessor
 from tl_core._aten import aten_rows
 from tl_core._autograd import TraceAutograd
@@ -103,6 +104,12 @@ class Trace:
         if info.outcome == "complete" and not info.loaded and not info.options.keep_orphans:
             drop_orphans(records)
         self._state = State(records, info)
+
+    if not TYPE_CHECKING:  # type checkers know what there is
+
+        def __getattr__(self, name: str) -> Never:
+            named = not name.startswith("_") and not self._state.closed and name in self
+            raise absent(self, "trace", name, f"trace[{name!r}]" if named else "")
 
     # the run
 
