@@ -109,7 +109,7 @@ def trace(  # noqa: PLR0913 - the entry point
             remedy='save_mode="copy" keeps what each op produced, whatever happens later',
             given=save_mode,
         )
-    options = CaptureOptions() if capture is None else capture
+    options = _USUAL if capture is None else capture
     if not isinstance(options, CaptureOptions):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
         raise ArgumentTypeError(
             f"capture= takes tl.CaptureOptions(...), and was given {named_kind(options)}.",
@@ -144,6 +144,8 @@ def _check_arguments(options: CaptureOptions, policy: SavePolicy, save: SaveOpti
         )
 
 
+_USUAL = CaptureOptions()
+"""Frozen, so that one serves every trace."""
 _CAPTURE_FIELDS = frozenset(field.name for field in fields(CaptureOptions))
 
 
