@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from math import cos, sin
 from typing import TYPE_CHECKING
 
+from tl_viz._ends import place_ends
 from tl_viz._layout import Geometry, Rect
-from tl_viz._measure import EDGE_LABEL_SIZE, PART_GAP, SLOT_SIZE, text_width
+from tl_viz._measure import EDGE_LABEL_SIZE, END_SIZE, PART_GAP, SLOT_SIZE, text_width
 from tl_viz._scene import Box, Node, Scene, TextRow, walk
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ def display(scene: Scene, geometry: Geometry, theme: Theme, *, title: str = "") 
     groups += _edges(scene, geometry, theme, head)
     groups += nodes
     groups += _slots(scene, geometry, theme, head)
+    groups += _ends(scene, geometry, theme, head)
     width = geometry.width + 2 * MARGIN
     height = geometry.height + head + MARGIN
     if title:
@@ -231,6 +233,15 @@ def _slots(scene: Scene, geometry: Geometry, theme: Theme, head: float) -> list[
                 left, base = _beside_tip(line.points, rect, text_width(slot, SLOT_SIZE))
                 row = TextRow(text=slot, size=SLOT_SIZE, muted=True)
                 groups.append(Group(f"{target}<{slot}", "slot", (_words(left + MARGIN, base + head, row, theme),)))
+    return groups
+
+
+def _ends(scene: Scene, geometry: Geometry, theme: Theme, head: float) -> list[Group]:
+    """Return the texts that say which copies or rounds a line belongs to."""
+    groups: list[Group] = []
+    for target, text, x, y in place_ends(scene, geometry):
+        words = _words(x + MARGIN, y + head, TextRow(text=text, size=END_SIZE, bold=True), theme, theme.run)
+        groups.append(Group(f"{target}<{text}", "slot", (words,)))
     return groups
 
 

@@ -16,6 +16,9 @@ EDGE_LABEL_SIZE = 9.5
 SLOT_SIZE = 7.5
 """Font size of the name of an argument, in pixels."""
 
+END_SIZE = 9.0
+"""Font size of the text that says which copies or rounds a line belongs to, in pixels."""
+
 PART_GAP = 6.0
 """Distance between two parts of a title."""
 

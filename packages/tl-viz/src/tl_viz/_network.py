@@ -87,6 +87,8 @@ class Network:
     """Op -> op that it reads -> which argument that is, where the order matters."""
     made_by: Sequence[int] = ()
     """Number of the function call that made each op; 0 for what no call made. Outputs of one call share it."""
+    turns: dict[int, dict[int, str]] = field(default_factory=dict[int, dict[int, str]])
+    """Op -> op that it reads -> which rounds of a loop give or read that tensor; only in a rolled picture."""
     ending: str = ""
     """Where and why the run ended, for the note under the picture; empty where it reached its end."""
     owners: Sequence[str] = ()

@@ -12,6 +12,7 @@ from tl_viz._network import Call, Network
 from tl_viz._roll import roll
 from tl_viz._slot import slots_of
 from tl_viz._stop import open_call, show_stop
+from tl_viz._turns import turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -110,6 +111,7 @@ def read(trace: Trace, options: Options) -> Network:
         weights={at: op.params for at, op in enumerate(ops) if learned[at]},
         slots=_slots(every, ops, place),
         made_by=[op.func_call_id for op in ops],
+        turns=turns_of(ran, place) if rolled else {},
     )
     return (
         network

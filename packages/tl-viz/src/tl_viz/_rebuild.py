@@ -22,11 +22,10 @@ def rebuild(network: Network, order: Sequence[tuple[int, bool]], moved: dict[int
             reads nothing, holds no parameters and counts as no op.
         moved: op -> the new op that its readers read.
     """
-    ops = [op for op, _ in order]
     here = {op: at for at, (op, own) in enumerate(order) if own}
 
     def column(values: Sequence[T]) -> list[T]:
-        return [values[op] for op in ops] if values else []
+        return [values[op] for op, _ in order] if values else []
 
     def owned(values: Sequence[T], nothing: T) -> list[T]:
         return [values[op] if own else nothing for op, own in order] if values else []
@@ -38,7 +37,7 @@ def rebuild(network: Network, order: Sequence[tuple[int, bool]], moved: dict[int
         return frozenset(here[op] for op in values if op in here)
 
     def sources(parents: Iterable[int]) -> tuple[int, ...]:
-        return tuple([moved[parent] for parent in parents if parent in moved])
+        return tuple([moved[one] for one in parents if one in moved])
 
     return replace(
         network,
@@ -60,7 +59,8 @@ def rebuild(network: Network, order: Sequence[tuple[int, bool]], moved: dict[int
         sizes=table(network.sizes),
         places=table(network.places),
         weights=table(network.weights),
-        slots={op: _moved(slots, moved) for op, slots in table(network.slots).items()},
+        slots={op: _moved(found, moved) for op, found in table(network.slots).items()},
+        turns={op: _moved(found, moved) for op, found in table(network.turns).items()},
         back={op: sources(found) for op, found in table(network.back).items()},
         pinned=kept(network.pinned),
         islands=kept(network.islands),
@@ -69,5 +69,5 @@ def rebuild(network: Network, order: Sequence[tuple[int, bool]], moved: dict[int
     )
 
 
-def _moved(slots: dict[int, str], moved: dict[int, int]) -> dict[int, str]:
-    return {moved[parent]: text for parent, text in slots.items() if parent in moved}
+def _moved(texts: dict[int, str], moved: dict[int, int]) -> dict[int, str]:
+    return {moved[parent]: text for parent, text in texts.items() if parent in moved}

@@ -98,6 +98,8 @@ class Edge:
     """Text beside the line, used for what a loop carries."""
     slots: tuple[str, ...] = ()
     """Which argument it is at each target, where the order of arguments matters; empty for none."""
+    ends: tuple[str, ...] = ()
+    """Which copies of a stack, or rounds of a loop, give and read it, for each target; empty for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

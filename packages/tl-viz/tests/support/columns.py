@@ -41,6 +41,9 @@ def load(name):
     fields["slots"] = {
         int(op): {int(parent): text for parent, text in slots.items()} for op, slots in fields["slots"].items()
     }
+    fields["turns"] = {
+        int(op): {int(parent): text for parent, text in turns.items()} for op, turns in fields.get("turns", {}).items()
+    }
     return Network(**fields)
 
 

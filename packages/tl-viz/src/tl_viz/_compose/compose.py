@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tl_viz._compose.follow import follow
 from tl_viz._compose.label import (
     Wishes,
     box_size,
@@ -15,7 +16,7 @@ from tl_viz._compose.label import (
     params_of,
     rounds_of,
 )
-from tl_viz._compose.trail import draw_edges, follow
+from tl_viz._compose.trail import draw_edges
 from tl_viz._names import amount, count
 from tl_viz._scene import Box, Node, NodeRole, Scene
 from tl_viz._theme import Theme, blend

@@ -1,4 +1,4 @@
-"""Which visible item every op belongs to, and which edges between ops become lines between items."""
+"""Which edges between ops become lines between items."""
 
 from __future__ import annotations
 
@@ -6,66 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tl_viz._compose.label import rounds_of
+from tl_viz._compose.ties import Ties
 from tl_viz._names import shape_text
 from tl_viz._scene import Edge, EdgeRole
 
 if TYPE_CHECKING:
+    from tl_viz._compose.follow import Trail
     from tl_viz._plan import Branch, Plan, Tree
-
-
-@dataclass(slots=True)
-class Trail:
-    """The map from ops to items. Ops are given by their places in the tree."""
-
-    item: list[int]
-    """Place -> number of the visible item."""
-    keys: list[str]
-    """Number of an item -> its key."""
-    same: list[int]
-    """Place -> the place in the first copy that stands for it."""
-    copy_of: list[int]
-    """Place -> number of the innermost copy of a run that it stands in, or -1."""
-    copies: list[tuple[int, int, int]]
-    """Number of a copy -> the run, which copy of it, and the copy of an outer run that it stands in, or -1."""
-    looped: list[bool]
-    """Run -> whether its copies are calls of one module."""
-    branch: list[Branch]
-    """Number of an item -> what it stands for."""
-
-
-def follow(plan: Plan, keys: dict[int, str]) -> Trail:
-    """Return where every op went. `keys` holds the key of each visible branch by its id."""
-    total = len(plan.tree.op_at)
-    trail = Trail([-1] * total, [], list(range(total)), [-1] * total, [], [], [])
-    if plan.tree.root.children:
-        _visit(plan, plan.tree.root, -1, trail, keys)
-    return trail
-
-
-def _visit(plan: Plan, branch: Branch, outer: int, trail: Trail, keys: dict[int, str]) -> None:
-    first, end = branch.first, branch.end
-    run = -1
-    if branch.copies > 1:
-        run = len(trail.looped)
-        trail.looped.append(branch.looped)
-        trail.copies.append((run, 0, outer))
-        outer = len(trail.copies) - 1
-    if outer >= 0:
-        trail.copy_of[first:end] = [outer] * (end - first)
-    if plan.is_open(branch) and branch.children:
-        for child in branch.children:
-            _visit(plan, child, outer, trail, keys)
-    else:
-        number = len(trail.keys)
-        trail.keys.append(keys[id(branch)])
-        trail.branch.append(branch)
-        trail.item[first:end] = [number] * (end - first)
-    for index, start in enumerate(branch.others, start=1):
-        size = end - first
-        trail.item[start : start + size] = trail.item[first:end]
-        trail.same[start : start + size] = trail.same[first:end]
-        trail.copies.append((run, index, trail.copies[outer][2]))
-        trail.copy_of[start : start + size] = [len(trail.copies) - 1] * size
 
 
 def draw_edges(plan: Plan, trail: Trail, faint: set[int]) -> tuple[Edge, ...]:
@@ -79,16 +26,20 @@ def draw_edges(plan: Plan, trail: Trail, faint: set[int]) -> tuple[Edge, ...]:
     tree = plan.tree
     network = tree.network
     found = _Found()
+    ties = Ties(trail)
     for reader, op in enumerate(tree.op_at):
         for parent in network.parents[op]:
             role = _role(trail, tree.place[parent], reader)
             if role:
                 _add(tree, trail, (tree.place[parent], reader), role, found)
+            if role == "data":
+                ties.add(tree, tree.place[parent], reader)
         for parent in network.back.get(op, ()):
             start = trail.item[tree.place[parent]]
             if start != trail.item[reader] or _runs_as_one(tree, trail.branch[start]):
                 _add(tree, trail, (tree.place[parent], reader), "loop", found)
     _drop_lone_slots(found)
+    found.ends = ties.texts()
     edges: list[Edge] = []
     for (source, place, role), readers in found.targets.items():
         key = trail.keys[source]
@@ -116,6 +67,8 @@ class _Found:
     pairs: set[tuple[int, int, str]] = field(default_factory=set[tuple[int, int, str]])
     slots: dict[tuple[int, int], dict[str, None]] = field(default_factory=dict[tuple[int, int], dict[str, None]])
     """Two items -> which arguments of the second the first is."""
+    ends: dict[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
+    """Two items -> which copies or rounds give and read what goes from the first to the second."""
 
 
 def _drop_lone_slots(found: _Found) -> None:
@@ -129,12 +82,14 @@ def _drop_lone_slots(found: _Found) -> None:
 
 def _edge(trail: Trail, found: _Found, source: int, readers: list[int], role: EdgeRole, *, label: str = "") -> Edge:
     slots = tuple([",".join(found.slots.get((source, reader), ())) for reader in readers]) if found.slots else ()
+    ends = tuple([found.ends.get((source, reader), "") for reader in readers]) if role == "data" else ()
     return Edge(
         source=trail.keys[source],
         targets=tuple([trail.keys[reader] for reader in readers]),
         role=role,
         label=label,
         slots=slots if any(slots) else (),
+        ends=ends if any(ends) else (),
     )
 
 

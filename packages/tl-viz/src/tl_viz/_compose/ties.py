@@ -1,0 +1,163 @@
+"""Which copies of a stack the two ends of a line belong to: `last`, `all 6`, `first`, `each`, or copies in pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from tl_viz._compose.follow import Trail
+    from tl_viz._plan import Tree
+
+Path = tuple[tuple[int, int], ...]
+"""Runs that a place stands in and which copy of each, the outermost first."""
+
+
+class _Tie(NamedTuple):
+    """One tensor between two copies."""
+
+    source: int
+    """Place of the op that gives it."""
+    given: tuple[int, ...]
+    """Copies of the stacks that the line leaves, the outermost first; empty where it leaves none."""
+    read: tuple[int, ...]
+    """Copies of the stacks that the line enters."""
+
+
+class Ties:
+    """All tensors between two items of which one stands in a stack that the other does not stand in."""
+
+    def __init__(self, trail: Trail) -> None:
+        self.trail = trail
+        self.met: dict[tuple[int, int], list[_Tie]] = {}
+        self.runs: dict[tuple[int, int], tuple[Path, Path]] = {}
+        """Two items -> the last stacks that a line between them leaves and enters."""
+        self.rounds: dict[tuple[int, int], dict[str, int]] = {}
+        """Two items -> which rounds of a loop give or read what goes from the first to the second, and how many there are."""
+        self.ends_here: set[tuple[int, int]] = set()
+        """Two items of which the second is an output: what it reads leaves the network."""
+        self.paths: dict[int, Path] = {-1: ()}
+        self.sizes = [0] * len(trail.looped)
+        for run, index, _ in trail.copies:
+            self.sizes[run] = max(self.sizes[run], index + 1)
+
+    def add(self, tree: Tree, source: int, reader: int) -> None:
+        """Note a tensor that goes from one place to another and is drawn between their items."""
+        trail, network = self.trail, tree.network
+        pair = (trail.item[source], trail.item[reader])
+        if pair[0] == pair[1]:
+            return
+        if network.turns:
+            text = network.turns.get(tree.op_at[reader], {}).get(tree.op_at[source], "")
+            if text:
+                rounds = max(network.rounds[tree.op_at[source]], network.rounds[tree.op_at[reader]])
+                self.rounds.setdefault(pair, {})[text] = rounds
+        if trail.copy_of[source] == trail.copy_of[reader]:
+            return
+        start, end = self._path(trail.copy_of[source]), self._path(trail.copy_of[reader])
+        same = 0
+        while same < min(len(start), len(end)) and start[same][0] == end[same][0]:
+            same += 1
+        if any(index for _, index in (*start[:same], *end[:same])):
+            return  # it goes from one copy to another, or repeats what the first copy does
+        left, entered = start[same:], end[same:]
+        if entered and network.made_by and self._outputs_of_one_call(tree, reader, entered):
+            entered = ()
+        self.runs[pair] = (left, entered)
+        if network.roles[tree.op_at[reader]] == "output":
+            self.ends_here.add(pair)
+        tie = _Tie(source, tuple([index for _, index in left]), tuple([index for _, index in entered]))
+        self.met.setdefault(pair, []).append(tie)
+
+    def texts(self) -> dict[tuple[int, int], str]:
+        """Return what stands at the end of the line between two items, where it is not the plain chain."""
+        found: dict[tuple[int, int], str] = {}
+        for pair, rounds in self.rounds.items():
+            if len(rounds) in {1, max(rounds.values())}:
+                found[pair] = next(iter(rounds)) if len(rounds) == 1 else "one each round"
+            else:
+                found[pair] = ""
+        for pair, ties in self.met.items():
+            text = self._text(pair, ties)
+            if text:
+                found.setdefault(pair, text)
+        return {pair: text for pair, text in found.items() if text}
+
+    def _text(self, pair: tuple[int, int], ties: list[_Tie]) -> str:
+        left, entered = self.runs[pair]
+        given = {tie.given for tie in ties}
+        read = {tie.read for tie in ties}
+        if left and entered and len(given) > 1 and len(read) > 1 and pair not in self.ends_here:
+            return _in_pairs({(tie.given, tie.read) for tie in ties})
+        words: list[str] = []
+        if left and not (self._is_last(left, given) and not self._looped(left)):
+            words.append(self._given(left, given, len({tie.source for tie in ties})))
+        if entered and pair not in self.ends_here and not (self._is_first(entered, read) and not self._looped(entered)):
+            words.append(self._read(entered, read))
+        return ", ".join([word for word in words if word])
+
+    def _path(self, copy: int) -> Path:
+        known = self.paths.get(copy)
+        if known is None:
+            run, index, outer = self.trail.copies[copy]
+            known = self.paths[copy] = (*self._path(outer), (run, index))
+        return known
+
+    def _outputs_of_one_call(self, tree: Tree, reader: int, entered: Path) -> bool:
+        """Whether the copies that a line enters are the outputs of one call, which reads it once."""
+        branch = self.trail.branch[self.trail.item[reader]]
+        if len(entered) > 1 or branch.op < 0 or not branch.others:
+            return False
+        made_by, op_at = tree.network.made_by, tree.op_at
+        first = made_by[op_at[branch.first]]
+        return first > 0 and all(made_by[op_at[start]] == first for start in branch.others)
+
+    def _looped(self, path: Path) -> bool:
+        return self.trail.looped[path[0][0]]
+
+    def _count(self, path: Path) -> int:
+        total = 1
+        for run, _ in path:
+            total *= self.sizes[run]
+        return total
+
+    def _is_last(self, path: Path, copies: set[tuple[int, ...]]) -> bool:
+        return copies == {tuple([self.sizes[run] - 1 for run, _ in path])}
+
+    def _is_first(self, path: Path, copies: set[tuple[int, ...]]) -> bool:
+        return copies == {(0,) * len(path)}
+
+    def _given(self, path: Path, copies: set[tuple[int, ...]], tensors: int) -> str:
+        noun = " round" if self._looped(path) else ""
+        total = self._count(path)
+        if self._is_last(path, copies):
+            return f"last{noun}"
+        if self._is_first(path, copies):
+            return f"first{noun}"
+        if len(copies) == total:
+            return f"all {tensors}"
+        return f"{len(copies)} of {total}" if len(copies) > 1 or len(path) > 1 else f"no. {min(copies)[0] + 1}"
+
+    def _read(self, path: Path, copies: set[tuple[int, ...]]) -> str:
+        noun = " round" if self._looped(path) else ""
+        total = self._count(path)
+        if len(copies) == total:
+            return f"each{noun}"
+        if self._is_first(path, copies):
+            return f"first{noun}"
+        if self._is_last(path, copies):
+            return f"last{noun}"
+        return f"{len(copies)} of {total}" if len(copies) > 1 or len(path) > 1 else f"no. {min(copies)[0] + 1}"
+
+
+def _in_pairs(pairs: set[tuple[tuple[int, ...], tuple[int, ...]]]) -> str:
+    """Return how copies of one stack belong to copies of another."""
+    ordered = sorted(pairs)
+    given, read = [one for one, _ in ordered], [other for _, other in ordered]
+    alone = len(set(given)) == len(pairs) == len(set(read))
+    if alone and read == sorted(read):
+        return f"×{len(pairs)}, each to each"
+    if alone and read == sorted(read, reverse=True):
+        return f"×{len(pairs)}, last first"
+    if len(pairs) == len(set(given)) * len(set(read)):
+        return f"all {len(set(given))}, each"
+    return f"×{len(pairs)}"

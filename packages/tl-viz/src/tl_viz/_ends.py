@@ -1,0 +1,72 @@
+"""The texts at the ends of lines that say which copies or rounds a tensor comes from and goes to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tl_viz._layout import Geometry, Rect, Room, Wish
+from tl_viz._measure import EDGE_LABEL_SIZE, END_SIZE, rows_width, text_width
+
+if TYPE_CHECKING:
+    from tl_viz._layout import Line
+    from tl_viz._scene import Scene
+
+CAPITAL = 0.76
+"""Height of a capital letter as a share of the font size."""
+
+End = tuple[str, str, float, float]
+"""Key of the node at the arrow, the text, its left end and its baseline."""
+
+
+def place_ends(scene: Scene, geometry: Geometry) -> list[End]:
+    """Return where each text stands, in pixels from the upper left corner of the layout."""
+    if not any(edge.ends for edge in scene.edges):
+        return []
+    room = _room(scene, geometry)
+    lines: dict[int, list[Line]] = {}
+    for line in geometry.lines:
+        if scene.edges[line.edge].ends:
+            lines.setdefault(line.edge, []).append(line)
+    found: list[End] = []
+    for number, edge in enumerate(scene.edges):
+        for target, text in zip(edge.targets, edge.ends, strict=bool(edge.ends)):
+            way = _way(lines[number], geometry.rects[target]) if text else ()
+            if way:
+                height = END_SIZE * CAPITAL
+                x, y = room.place(Wish(way, text_width(text, END_SIZE, bold=True), height))
+                found.append((target, text, x, y + height))
+    return found
+
+
+def _room(scene: Scene, geometry: Geometry) -> Room:
+    solid = [geometry.rects[node.key] for node in scene.nodes()]
+    frames: list[Rect] = []
+    for box in scene.boxes():
+        frames.append(geometry.rects[box.key])
+        if box.title:
+            x, y = geometry.titles[box.key]
+            solid.append(Rect(x, y - 6, rows_width(box.title), 12))
+    for edge, x, y in geometry.labels:
+        solid.append(Rect(x, y - 5, text_width(scene.edges[edge].label, EDGE_LABEL_SIZE), 10))
+    return Room(geometry, solid, frames)
+
+
+def _way(lines: list[Line], rect: Rect) -> tuple[tuple[tuple[float, float], ...], ...]:
+    """Return the lines of an edge that lead to a node, the one with the arrow first."""
+    way: list[tuple[tuple[float, float], ...]] = []
+    for line in lines:
+        x, y = line.points[-1]
+        if line.arrow and rect.x - 1 <= x <= rect.x + rect.width + 1 and rect.y - 1 <= y <= rect.y + rect.height + 1:
+            way.append(line.points)
+            break
+    while way and len(way) <= len(lines):
+        start = way[-1][0]
+        above = [line.points for line in lines if line.points not in way and _near(line.points[-1], start)]
+        if not above:
+            break
+        way.append(above[0])
+    return tuple(way)
+
+
+def _near(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return abs(one[0] - other[0]) < 1 and abs(one[1] - other[1]) < 1

@@ -1,0 +1,132 @@
+"""Which copies of a stack and which rounds of a loop a line comes from and goes to."""
+
+from __future__ import annotations
+
+from columns import DEFAULTS, load
+from nets import dense, recurrent, transformer
+from recorder import Recorder
+
+from tl_viz._display import Words
+from tl_viz._draw import picture
+from tl_viz._write.pdf import to_pdf
+
+
+def ends(drawing):
+    """Source and target of every line with a text at its end -> that text."""
+    return {
+        (edge.source, target): text
+        for edge in drawing.scene.edges
+        for target, text in zip(edge.targets, edge.ends, strict=bool(edge.ends))
+        if text
+    }
+
+
+def blocks(run, x, number, *more, name="h"):
+    """`number` blocks in a row, each of which also reads `more`; returns what each of them gives."""
+    given = []
+    for index in range(number):
+        at = f"{name}.{index}"
+        with run.module(at, "Block"):
+            y = run.layer(f"{at}.fc", "Linear", "linear", x, size=(8, 8))
+            y = run.op("relu", y)
+            for other in more:
+                y = run.op("mul", y, other)
+        x = y
+        given.append(x)
+    return given
+
+
+def test_a_plain_chain_says_nothing():
+    run = Recorder()
+    given = blocks(run, run.op("exp", run.input()), 5)
+    assert ends(run.done(run.op("tanh", given[-1])).draw()) == {}
+
+
+def test_what_every_copy_reads_says_each():
+    run = Recorder()
+    x = run.input()
+    scale = run.op("sigmoid", x)
+    given = blocks(run, run.op("exp", x), 5, scale)
+    assert list(ends(run.done(run.op("tanh", given[-1])).draw()).values()) == ["each"]
+
+
+def test_what_all_copies_give_says_how_many():
+    run = Recorder()
+    given = blocks(run, run.op("exp", run.input()), 5)
+    trace = run.done(run.op("stack", *given))
+    assert list(ends(trace.draw()).values()) == ["all 5"]
+
+
+def test_copies_in_pairs_say_in_which_order():
+    for order, text in ((1, "×4, each to each"), (-1, "×4, last first")):
+        run = Recorder()
+        given = blocks(run, run.op("exp", run.input()), 4, name="down")
+        x = run.op("tanh", given[-1])
+        for index, skip in enumerate(given[::order]):
+            at = f"up.{index}"
+            with run.module(at, "Up"):
+                x = run.op("cat", run.layer(f"{at}.fc", "Linear", "linear", x, size=(8, 8)), skip)
+                x = run.op("sigmoid", x)
+        assert list(ends(run.done(run.op("sqrt", x)).draw()).values()) == [text]
+
+
+def test_a_loop_says_which_round_it_begins_and_ends_with():
+    assert list(ends(recurrent(20).draw()).values()) == [
+        "each",  # the slices are no layer of the loop: the recorder knows no lines of code
+        "one each round",
+        "first round",
+        "last round",
+    ]
+
+
+def test_a_loop_whose_rounds_are_all_read_says_all():
+    run = Recorder()
+    x = run.input((2, 6, 8))
+    h = run.op("zeros", x, shape=(2, 16))
+    every = []
+    for _ in range(6):
+        now = run.op("__getitem__", x, shape=(2, 8))
+        h = run.layer("cell", "GRUCell", "gru_cell", now, h, shape=(2, 16), size=(48, 24))
+        every.append(h)
+    found = ends(run.done(run.op("stack", *every, shape=(2, 6, 16))).draw())
+    assert list(found.values()) == ["each", "one each round", "first round", "all 6 rounds"]
+
+
+def test_layers_that_read_all_before_read_the_input_of_their_block_each():
+    assert set(ends(dense((6,)).draw()).values()) == {"each", "all 6"}
+
+
+def test_what_leaves_the_network_is_counted_by_tensors():
+    """Twelve layers give a key and a value each."""
+    assert "all 24" in ends(transformer(12, cache=True).draw()).values()
+
+
+def test_outputs_of_one_call_are_no_copies_that_read():
+    run = Recorder()
+    x = run.op("exp", run.input())
+    parts = run.op("unbind", x, count=3)
+    assert "each" not in ends(run.done(run.op("cat", *parts)).draw()).values()
+
+
+def test_unrolled_pictures_and_open_stacks_say_nothing():
+    assert ends(recurrent(6).draw(view="unrolled", fold_repeats=False)) == {}
+    assert ends(dense((6,)).draw(fold_repeats=False)) == {}
+
+
+def test_the_text_stands_in_every_format():
+    drawing = recurrent(20).draw()
+    words = [shape.text for group in drawing._display.groups for shape in group.shapes if isinstance(shape, Words)]
+    assert {"one each round", "first round", "last round"} <= set(words)
+    assert "last round" in drawing.svg
+    assert b"(last round) Tj" in to_pdf(drawing._display)
+
+
+def test_the_gallery_names_what_its_lines_mean():
+    def said(name):
+        return sorted(ends(picture(load(name), DEFAULTS)).values())
+
+    assert said("unet") == ["×4, last first"]
+    assert said("gpt2-12") == []
+    assert said("gpt2-12-cache") == ["all 24"]
+    assert said("densenet121") == ["all 6", "each"]
+    assert said("gru-500") == ["each round", "first round", "last round"]
