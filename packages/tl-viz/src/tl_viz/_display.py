@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from math import cos, sin
 from typing import TYPE_CHECKING
 
+from tl_viz._bridges import bridges, upright_ways
 from tl_viz._ends import place_ends
 from tl_viz._layout import Geometry, Rect
 from tl_viz._measure import EDGE_LABEL_SIZE, END_SIZE, PART_GAP, SLOT_SIZE, text_width
@@ -21,6 +22,9 @@ LINE_WIDTH = 1.2
 CORNER = 6.0
 NOTE_SIZE = 10.5
 LOOP = "↻"
+
+
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,8 @@ class Stroke:
     colour: str
     width: float = LINE_WIDTH
     dashed: bool = False
+    hops: tuple[tuple[Point, ...], ...] = ()
+    """For each line the places where it passes over a line of another tensor; empty for none."""
     small: bool = False
     """Whether it is a sign inside of a text, with a small arrowhead and no rounded corners."""
 
@@ -266,6 +272,7 @@ def _edges(scene: Scene, geometry: Geometry, theme: Theme, head: float) -> list[
         labels.setdefault(edge, []).append(
             _words(x + MARGIN, y + head + EDGE_LABEL_SIZE * 0.36, row, theme, theme.loop)
         )
+    ways = upright_ways([[points for points, _ in own] for own in lines])
     groups: list[Group] = []
     colours = {"data": theme.line, "loop": theme.loop, "faint": theme.faint}
     for number, edge in enumerate(scene.edges):
@@ -277,6 +284,7 @@ def _edges(scene: Scene, geometry: Geometry, theme: Theme, head: float) -> list[
             colours[edge.role],
             1.6 if edge.role == "loop" else LINE_WIDTH,
             edge.role == "faint",
+            tuple(bridges(points, number, ways) for points, _ in lines[number]) if ways else (),
         )
         shapes = (stroke, *labels.get(number, ()))
         groups.append(Group(f"{edge.source}>", "edge", shapes))

@@ -25,6 +25,8 @@ TRACK = 8.0
 GUTTER = 16.0
 COLUMN_GAP = 28.0
 FEWEST_ROWS = 6
+SHORT = 0.6
+"""A last column shorter than this share of the longest stands at the foot, so that its line does not climb past everything."""
 
 Part = tuple[Level, list[int], list[int], list[int]]
 """The level of one column; its children; the nets of its input ports and of its output ports."""
@@ -190,20 +192,10 @@ def _join(level: Level, parts: list[Part], placed: list[Placed]) -> Placed:
     bottom = foot + GUTTER + TRACK * assign_tracks(list(lower.values())) + margins.bottom
     top_y = {net: margins.top + GUTTER + TRACK * max(c.track, 0) for net, c in upper.items()}
     low_y = {net: foot + GUTTER + TRACK * max(c.track, 0) for net, c in lower.items()}
-    paths: list[Path] = []
-    corners: list[tuple[float, float]] = [(0.0, 0.0)] * len(level.slots)
-    labels: list[tuple[int, float, float]] = []
-    for left, part, one in zip(lefts, parts, placed, strict=True):
-        for item, (x, y) in zip(part[1], one.corners, strict=True):
-            corners[item] = (x + left + shift, y + head)
-        names = _net_names(part, level)
-        for path in one.paths:
-            points = tuple((x + left + shift, y + head) for x, y in path.points)
-            paths.append(Path(names[path.net], points, path.arrow))
-        labels += [(names[net], x + left + shift, y + head) for net, x, y in one.labels]
-        for net, x in zip(part[3], one.outs, strict=True):
-            paths.append(Path(net, ((left + x + shift, head + one.height), (left + x + shift, foot)), False))
-    paths += _gutter_paths(upper, lower, top_y, low_y, lanes, heads, (head, foot, bottom, shift))
+    drops = _drops(placed)
+    moves = [(left + shift, head + drop) for left, drop in zip(lefts, drops, strict=True)]
+    corners, labels, paths = _moved(level, parts, placed, moves, foot)
+    paths += _gutter_paths(upper, lower, top_y, low_y, lanes, heads, ([top for _, top in moves], foot, bottom, shift))
     ins = sorted((port, upper[net].tops[0] + shift) for net, port in level_in.items())
     outs = sorted((port, lower[net].bottoms[0] + shift) for net, port in level_out.items())
     return Placed(
@@ -216,6 +208,34 @@ def _join(level: Level, parts: list[Part], placed: list[Placed]) -> Placed:
         labels=tuple(labels),
         title_x=margins.side,
     )
+
+
+def _moved(
+    level: Level, parts: list[Part], placed: list[Placed], moves: list[tuple[float, float]], foot: float
+) -> tuple[list[tuple[float, float]], list[tuple[int, float, float]], list[Path]]:
+    """Return the corners, labels and lines of all columns at their places."""
+    corners: list[tuple[float, float]] = [(0.0, 0.0)] * len(level.slots)
+    labels: list[tuple[int, float, float]] = []
+    paths: list[Path] = []
+    for (left, top), part, one in zip(moves, parts, placed, strict=True):
+        for item, (x, y) in zip(part[1], one.corners, strict=True):
+            corners[item] = (x + left, y + top)
+        names = _net_names(part, level)
+        for path in one.paths:
+            paths.append(Path(names[path.net], tuple((x + left, y + top) for x, y in path.points), path.arrow))
+        labels += [(names[net], x + left, y + top) for net, x, y in one.labels]
+        for net, x in zip(part[3], one.outs, strict=True):
+            paths.append(Path(net, ((left + x, top + one.height), (left + x, foot)), False))
+    return corners, labels, paths
+
+
+def _drops(placed: list[Placed]) -> list[float]:
+    """Return how much lower than the others each column begins: a short last one ends where the others end."""
+    tallest = max(one.height for one in placed)
+    drops = [0.0] * len(placed)
+    if placed[-1].height < SHORT * tallest:
+        drops[-1] = tallest - placed[-1].height
+    return drops
 
 
 def _net_names(part: Part, level: Level) -> list[int]:
@@ -281,27 +301,31 @@ def _gutter_paths(
     low_y: dict[int, float],
     lanes: list[dict[int, float]],
     heads: list[dict[int, float]],
-    bands: tuple[float, float, float, float],
+    bands: tuple[list[float], float, float, float],
 ) -> list[Path]:
-    head, foot, bottom, shift = bands
+    """Return the lines above, below and between the columns; `bands` begins with the upper end of each column."""
+    begins, foot, bottom, shift = bands
+    low_head = {x: top for found, top in zip(heads, begins, strict=True) for x in found.values()}
     paths: list[Path] = []
     for net, crossing in upper.items():
         for top in crossing.tops:
-            paths.append(Path(net, ((top + shift, 0.0), (top + shift, head)), False))
+            paths.append(Path(net, ((top + shift, 0.0), (top + shift, low_head[top])), False))
             for x in crossing.bottoms:
                 if x != top:
                     y = top_y[net]
-                    line = ((top + shift, y), (x + shift, y), (x + shift, head))
+                    line = ((top + shift, y), (x + shift, y), (x + shift, low_head[x]))
                     paths.append(Path(net, line, False))
     for column, climbing in enumerate(lanes):
+        head = begins[column]
+        drop = head - begins[0]
         for net, lane in climbing.items():
             start, end = lower[net].tops[0], heads[column][net]
             line = (
                 (start + shift, foot),
                 (start + shift, low_y[net]),
                 (lane + shift, low_y[net]),
-                (lane + shift, top_y[net]),
-                (end + shift, top_y[net]),
+                (lane + shift, top_y[net] + drop),
+                (end + shift, top_y[net] + drop),
                 (end + shift, head),
             )
             paths.append(Path(net, line, False))

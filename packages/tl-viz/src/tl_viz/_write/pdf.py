@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import ceil
 
-from tl_viz._display import CORNER, Bar, Display, Shape, Stroke, Words
+from tl_viz._display import Bar, Display, Shape, Stroke, Words
 from tl_viz._measure import mono_width, text_width
-from tl_viz._write.corners import arrowhead, round_corners
+from tl_viz._write.corners import arrowhead, stroke_steps
 
 LARGEST = 14_400.0
 """The longest side of a page in units; longer pages get a larger unit."""
@@ -99,9 +99,9 @@ def _bar(bar: Bar) -> str:
 def _stroke(stroke: Stroke) -> str:
     dash = "[3 3] 0 d" if stroke.dashed else "[] 0 d"
     out = [f"{dash} {_n(stroke.width)} w {_colour(stroke.colour)} RG {_colour(stroke.colour)} rg"]
-    for points, arrow in zip(stroke.lines, stroke.arrows, strict=True):
+    for number, (points, arrow) in enumerate(zip(stroke.lines, stroke.arrows, strict=True)):
         x = y = 0.0
-        for letter, ends in round_corners(points, 0.0 if stroke.small else CORNER, arrow and not stroke.small):
+        for letter, ends in stroke_steps(stroke, number):
             if letter == "Q":  # a curve with one control point, written with two
                 (cx, cy), (ex, ey) = ends
                 control = (x + (cx - x) * 2 / 3, y + (cy - y) * 2 / 3)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xml.sax.saxutils import escape, quoteattr
 
-from tl_viz._display import CORNER, Bar, Display, Group, Shape, Stroke, Words
-from tl_viz._write.corners import arrowhead, round_corners
+from tl_viz._display import Bar, Display, Group, Shape, Stroke, Words
+from tl_viz._write.corners import arrowhead, stroke_steps
 
 MONO = "Courier, 'Courier New', 'Liberation Mono', 'DejaVu Sans Mono', monospace"
 
@@ -79,8 +79,8 @@ def _words(words: Words) -> str:
 def _stroke(stroke: Stroke) -> str:
     steps: list[str] = []
     heads: list[str] = []
-    for points, arrow in zip(stroke.lines, stroke.arrows, strict=True):
-        for letter, ends in round_corners(points, 0.0 if stroke.small else CORNER, arrow and not stroke.small):
+    for number, (points, arrow) in enumerate(zip(stroke.lines, stroke.arrows, strict=True)):
+        for letter, ends in stroke_steps(stroke, number):
             steps.append(letter + " ".join([f"{_number(x)} {_number(y)}" for x, y in ends]))
         if arrow:
             tip, left, right = arrowhead(points, SMALL if stroke.small else 1.0)
