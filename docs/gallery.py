@@ -133,11 +133,41 @@ NETWORKS = {
 """Name of the file -> what it shows, and a function that makes the model and its input."""
 
 
+LEGEND = """\
+What `trace.draw()` shows by default. Made by `python docs/gallery.py`; the networks have small sizes and random weights.
+
+| Sign | What it means |
+|---|---|
+| tinted box | holds parameters; how many stands in it. Inputs and outputs are round |
+| thick border | a closed box: a module, or several ops, with more inside than is drawn |
+| `Conv2d ×3, add, ReLU ×3 +2` | what a closed box holds: first what has parameters, then attention, products of matrices, what \
+joins two tensors, and the rest; views and casts come last; `+2` are two more kinds |
+| purple stack, `×12 own weights` | equal neighbours, drawn once; each has weights of its own |
+| `≈×6`, `64→224` | neighbours that are equal up to sizes: what the first has, and what the last has |
+| `each reads all before` | every one of the copies reads the outputs of all copies before it |
+| `75k params each · 150k in all` | in each copy, and in all copies of the stack together; a number without `each` counts everything |
+| `↻500 same weights` | runs 500 times with the same weights; orange lines lead to the next round, `t` is the number of the round |
+| `features.1–2, 3–4` | two copies: one of `features.1` and `features.2`, one of `features.3` and `features.4` |
+| `= wte.weight` | reads a parameter of another module, which is counted there |
+| `same params as mul` | reads a parameter of its own module again |
+| `… → view`, `transpose → …` | views that follow an op, or lead to it, drawn in its box; `…` is the op |
+| `getitem [:, -1]` | the part that is taken |
+| `3 outputs`, `output 2 of 3`, `values` | one call with several outputs: all of them, or the one that the box stands for |
+| small numbers at the tips of lines | which argument of the op a tensor is, where the order matters; `q`, `k`, `v` in attention |
+| dashed box, `that no output depends on` | ops whose results reach no output in this run |
+| dashed frame | several neighbours in a module that were put together to be opened or closed as one |
+| `depends on no input` | the same in every run: positions, tables, masks made from shapes |
+
+An op is one call of a function: one with several outputs counts once, a call in a loop counts every time, and inputs, outputs and
+buffers do not count. An item is one box; items are counted as they are drawn, inputs and outputs among them.
+"""
+
+
 def trace(name: str) -> tl.Trace:
     """Return the trace of a network of the gallery."""
     torch.manual_seed(0)
     model, inputs = NETWORKS[name][1]()
-    return tl.trace(model.eval(), inputs, save="none")
+    return tl.trace(model.eval(), inputs, save="none", name=name)
 
 
 def main(names: list[str]) -> None:
@@ -145,10 +175,7 @@ def main(names: list[str]) -> None:
     FOLDER.mkdir(exist_ok=True)
     page = [
         "# Gallery\n",
-        "What `trace.draw()` shows by default. Made by `python docs/gallery.py`; the networks have small sizes and random",
-        "weights. Tinted boxes hold parameters; a purple stack stands for equal neighbours: `×12` with weights of their own,",
-        "`≈×6` equal up to sizes, `↻500` one module called 500 times. Orange lines lead to the next round of a loop. Numbers at arrow",
-        "tips say which argument a tensor is; `view → …` is a view that leads to the op in whose box it stands.\n",
+        LEGEND,
     ]
     for name in names or NETWORKS:
         recorded = trace(name)
@@ -156,11 +183,10 @@ def main(names: list[str]) -> None:
         drawing = recorded.draw()
         drawing.save(FOLDER / f"{name}.svg")
         took = time.perf_counter() - start
-        plan = drawing.collapse_plan
-        print(f"{name}: {plan.total:,} ops in {plan.items} items, {took:.3f} s")
+        print(f"{name}: {drawing.notes[0]}, {took:.3f} s")
         page += [
             f"## {NETWORKS[name][0]}\n",
-            f"{plan.total:,} ops in {plan.items} items.\n",
+            f"{drawing.notes[0].partition(' · ')[0]}.\n",
             f"![{NETWORKS[name][0]}](gallery/{name}.svg)\n",
         ]
     if not names:

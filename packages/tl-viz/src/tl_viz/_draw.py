@@ -176,7 +176,7 @@ def picture(network: Network, options: Options, panel: Panel | None = None) -> D
     wishes = Wishes(fields=options.label, colour=colour, size=size)
     scene = compose(plan, options.theme, wishes, frames=options.show_containers)
     scene, geometry = _lay_out(scene, options)
-    shown = display(scene, geometry, options.theme, title=network.name)
+    shown = display(scene, geometry, options.theme, title=network.title or network.name)
     if panel is not None:
         shown = attach_panel(shown, panel, scene, network, options.theme)
     skipped = verdict is not None and verdict.code == "collapse_pathological_skip"

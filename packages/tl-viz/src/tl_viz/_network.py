@@ -89,6 +89,14 @@ class Network:
     """Number of the function call that made each op; 0 for what no call made. Outputs of one call share it."""
     turns: dict[int, dict[int, str]] = field(default_factory=dict[int, dict[int, str]])
     """Op -> op that it reads -> which rounds of a loop give or read that tensor; only in a rolled picture."""
+    outputs: dict[int, str] = field(default_factory=dict[int, str])
+    """Op -> which output of its call it is, for calls with several: `values`, `output 1 of 3`."""
+    indices: dict[int, str] = field(default_factory=dict[int, str])
+    """Op that takes a part -> which: `[:, -1]`, where that is plain."""
+    details: dict[int, str] = field(default_factory=dict[int, str])
+    """Op -> what its arguments say about its size: `2 layers, 64 hidden`."""
+    title: str = ""
+    """What stands over the picture where it is more than the class: the name that was given to the trace."""
     ending: str = ""
     """Where and why the run ended, for the note under the picture; empty where it reached its end."""
     owners: Sequence[str] = ()

@@ -12,6 +12,7 @@ from tl_viz._network import Call, Network
 from tl_viz._roll import roll
 from tl_viz._slot import slots_of
 from tl_viz._stop import open_call, show_stop
+from tl_viz._tell import GATES, indices_of, outputs_of, recurrence_of
 from tl_viz._turns import turns_of
 
 if TYPE_CHECKING:
@@ -112,6 +113,10 @@ def read(trace: Trace, options: Options) -> Network:
         slots=_slots(every, ops, place),
         made_by=[op.func_call_id for op in ops],
         turns=turns_of(ran, place) if rolled else {},
+        title=_title(trace),
+        outputs=_outputs(every, ops),
+        indices=_indices(every, ops),
+        details=_details(trace, ops),
     )
     return (
         network
@@ -138,7 +143,11 @@ def _drawn(ops: list[Op], options: Options, unseen: dict[str, int]) -> list[Op]:
     if not options.show_buffers:
         kept = [op for op in ops if not (op.is_buffer or op.is_constant)]
         if len(kept) < len(ops):
-            unseen["buffers and constants"] = len(ops) - len(kept)
+            for why, number in (
+                ("buffers", sum(op.is_buffer for op in ops)),
+                ("constants", sum(op.is_constant for op in ops)),
+            ):
+                unseen |= {why: number} if number else {}
         ops = kept
     apart = _islands(ops)
     if apart and not options.show_orphans:
@@ -165,6 +174,39 @@ def _slots(every: list[Op], ops: list[Op], place: dict[str, int]) -> dict[int, d
         if len(slots) > 1:
             found[at] = slots
     return found
+
+
+def _outputs(every: list[Op], ops: list[Op]) -> dict[int, str]:
+    """Return which output of its call each op is, where there are several."""
+    told = outputs_of(every)
+    return {at: told[op.label] for at, op in enumerate(ops) if op.label in told}
+
+
+def _indices(every: list[Op], ops: list[Op]) -> dict[int, str]:
+    """Return which part the ops take that take one; the second pass tells what changes from round to round."""
+    again = {op.layer_label: op for op in every if op.pass_number == 2}
+    found = {
+        at: indices_of(op, again.get(op.layer_label) if op.pass_number == 1 else None) for at, op in enumerate(ops)
+    }
+    return {at: text for at, text in found.items() if text}
+
+
+def _details(trace: Trace, ops: list[Op]) -> dict[int, str]:
+    """Return what the arguments of recurrent networks say about their size."""
+    found: dict[int, str] = {}
+    for at, op in enumerate(ops):
+        if op.func_name in GATES and op.parents:
+            text = recurrence_of(trace, op, trace.ops[op.parents[0]].shape)
+            if text:
+                found[at] = text
+    return found
+
+
+def _title(trace: Trace) -> str:
+    """Return the class of the model, with the name of the trace where somebody gave it one."""
+    name, class_name = trace.name, trace.model_class_name
+    given = name.rpartition("_")[0] != class_name.lower() and name != class_name
+    return f"{class_name} · {name}" if name and given else class_name
 
 
 def _place(op: Op) -> str:

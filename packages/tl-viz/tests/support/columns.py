@@ -38,6 +38,8 @@ def load(name):
     fields["back"] = {int(op): tuple(sources) for op, sources in fields["back"].items()}
     fields["places"] = {int(op): place for op, place in fields["places"].items()}
     fields["weights"] = {int(op): tuple(names) for op, names in fields["weights"].items()}
+    for column in ("outputs", "indices", "details"):
+        fields[column] = {int(op): text for op, text in fields[column].items()}
     fields["slots"] = {
         int(op): {int(parent): text for parent, text in slots.items()} for op, slots in fields["slots"].items()
     }

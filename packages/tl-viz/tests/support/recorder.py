@@ -11,8 +11,9 @@ from tl_core import CaptureOptions, TraceBuilder, TraceInfo
 class Recorder:
     """Records calls of modules and functions; ops are given and returned as their records."""
 
-    def __init__(self, name="Net", **options):
+    def __init__(self, name="Net", trace_name="", **options):
         self.name = name
+        self.trace_name = trace_name
         self.options = CaptureOptions(**options)
         self.builder = TraceBuilder()
         self._modules = {"": self.builder.module_record("", name, False)}
@@ -95,7 +96,7 @@ class Recorder:
             TraceInfo(
                 outcome=outcome,
                 stop_reason=reason,
-                name="net_1",
+                name=self.trace_name or f"{self.name.lower()}_1",
                 backend="numpy",
                 model_class_name=self.name,
                 framework_version="1.0",

@@ -133,7 +133,7 @@ def test_inputs_and_outputs_have_the_names_of_the_call():
     drawing = run.done(**{"logits": y, "hidden.0": run.op("relu", y)}).draw()
     said = [[row.text for row in node.rows] for node in drawing.scene.nodes() if node.role in {"input", "output"}]
     assert said == [
-        ["input_ids", "(1, 8)"],
+        ["input_ids", "input", "(1, 8)"],
         ["mask", "input", "(1, 8)"],
         ["output.logits", "(1, 8)"],
         ["output.hidden.0", "(1, 8)"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -150,7 +151,10 @@ def _words(box, layers):
     found = []
     for child in box.children:
         rows = child.rows if isinstance(child, Node) else child.title
-        found += [row.text.replace(f"×{layers}", "×N").replace(f"…{int(layers) - 1}", "…L") for row in rows]
+        said = [re.sub(r" · \S+ in all", "", row.text) for row in rows]
+        if isinstance(child, Box) and child.copies == 1:
+            said = [text for text in said if not re.fullmatch(r"\S+ params", text)]
+        found += [text.replace(f"×{layers}", "×N").replace(f"…{int(layers) - 1}", "…L") for text in said]
         if isinstance(child, Box):
             found += _words(child, layers)
     return found

@@ -117,9 +117,9 @@ def test_the_read_output_may_come_last():
 def test_a_loop_in_the_code_is_one_frame_that_says_how_often():
     drawing = picture(load("gru-500"), DEFAULTS)
     frame = next(box for box in drawing.scene.boxes() if box.role == "run")
-    assert [part.text for part in frame.title] == ["loop", "↻500"]
+    assert [part.text for part in frame.title] == ["loop", "↻500 same weights"]
     assert [[row.text for row in child.rows] for child in frame.children] == [
-        ["getitem", "(2, 8)"],
+        ["getitem [:, t]", "(2, 8)"],
         ["cell", "GRUCell", "(2, 16) · 1.25k params"],
     ]
     cell = frame.children[1].key
@@ -133,7 +133,7 @@ def test_a_loop_in_the_code_is_one_frame_that_says_how_often():
 def test_a_closed_loop_reads_itself_and_says_how_often():
     drawing = picture(load("gru-500"), replace(DEFAULTS, collapse="max"))
     loop = next(node for node in drawing.scene.nodes() if node.ops == 1000)
-    assert [row.text for row in loop.rows][:2] == ["getitem … cell", "↻500"]
+    assert [row.text for row in loop.rows][:2] == ["getitem [:, t] … cell", "↻500 same weights"]
     assert [edge.targets for edge in drawing.scene.edges if edge.role == "loop"] == [(loop.key,)]
 
 

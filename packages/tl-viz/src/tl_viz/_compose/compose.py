@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from tl_viz._compose.address import address_of
+from tl_viz._compose.around import Around
 from tl_viz._compose.follow import follow
-from tl_viz._compose.label import (
-    Wishes,
-    box_size,
-    frame_title,
-    names,
-    node_rows,
-    ops_of,
-    params_of,
-    rounds_of,
-)
+from tl_viz._compose.label import Wishes, box_size, frame_title, is_one_call, names, node_rows
+from tl_viz._compose.sums import COMPUTED, calls_of, ops_of, ops_text, params_text, rounds_of
 from tl_viz._compose.trail import draw_edges
 from tl_viz._names import amount, count
 from tl_viz._scene import Box, Node, NodeRole, Scene
@@ -42,18 +36,6 @@ class _Work:
     largest: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """What stands around an item."""
-
-    frame: str
-    """Address of the module in whose frame it stands."""
-    copies: int = 1
-    """How many copies of the frames around it there are."""
-    rounds: int = 1
-    """How many passes a frame around it speaks of already."""
-
-
 def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) -> Scene:
     """Return the scene of a plan.
 
@@ -68,7 +50,7 @@ def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) ->
     root = plan.tree.root
     children: list[Node | Box] = []
     for child in root.children:
-        children += _item(work, child, _Around(plan.tree.network.base))
+        children += _item(work, child, Around(frame=plan.tree.network.base))
     trail = follow(plan, work.keys)
     faint = {number for number, key in enumerate(trail.keys) if key in work.faint}
     edges = draw_edges(plan, trail, faint)
@@ -102,15 +84,15 @@ def _sum(plan: Plan, branch: Branch, values: dict[int, float]) -> float:
     return sum(values.get(op_at[at], 0.0) for at in range(branch.first, branch.last_end))
 
 
-def _item(work: _Work, branch: Branch, around: _Around) -> list[Node | Box]:
+def _item(work: _Work, branch: Branch, around: Around) -> list[Node | Box]:
     """Return the node of a closed branch, or the frame of an open one; without frames, its content."""
     if not (work.plan.is_open(branch) and branch.children):
         return [_node(work, branch, around)]
     calls = work.plan.tree.network.calls
     bare = branch.copies == 1 and not work.frames
-    inner = _Around(
+    inner = around.into(
+        branch,
         calls[branch.call].address if branch.kind == "module" else around.frame,
-        around.copies * branch.copies,
         around.rounds if bare else max(around.rounds, rounds_of(work.plan.tree, branch)),
     )
     children: list[Node | Box] = []
@@ -123,19 +105,19 @@ def _item(work: _Work, branch: Branch, around: _Around) -> list[Node | Box]:
     box = Box(
         key=_key(work, branch),
         role=role,
-        title=frame_title(work.plan.tree, branch, around.frame, around=around.rounds),
+        title=frame_title(work.plan.tree, branch, work.wishes, around),
         children=tuple(children),
         copies=branch.copies,
-        tooltip=_tooltip(work, branch),
+        tooltip=_tooltip(work, branch, around),
         link=call.link if call else "",
     )
     return [box]
 
 
-def _node(work: _Work, branch: Branch, around: _Around) -> Node:
+def _node(work: _Work, branch: Branch, around: Around) -> Node:
     tree = work.plan.tree
     network = tree.network
-    rows = node_rows(tree, branch, around.frame, work.wishes, around=around.rounds)
+    rows = node_rows(tree, branch, work.wishes, around)
     width, height = box_size(rows, network.slots.get(branch.op))
     if work.largest > 0:
         scale = 1 + (BIGGEST - 1) * _sum(work.plan, branch, network.sizes) / work.largest
@@ -154,8 +136,8 @@ def _node(work: _Work, branch: Branch, around: _Around) -> Node:
         height=round(height, 1),
         ops=ops_of(tree, branch) * around.copies,
         first=_first_label(network, tree.op_at, branch),
-        copies=branch.copies,
-        tooltip=_tooltip(work, branch),
+        copies=1 if is_one_call(tree, branch) else branch.copies,
+        tooltip=_tooltip(work, branch, around),
         link=_link(network, branch),
         tint=_tint(work, branch),
         marked=any(tree.op_at[at] in network.marked for at in places) if network.marked else False,
@@ -209,21 +191,25 @@ def _key(work: _Work, branch: Branch) -> str:
     return key
 
 
-def _tooltip(work: _Work, branch: Branch) -> str:
+def _tooltip(work: _Work, branch: Branch, around: Around) -> str:
     tree = work.plan.tree
     network = tree.network
     lines: list[str] = []
+    top = replace(around, frame="")
     if branch.call >= 0:
-        call = network.calls[branch.call]
-        lines.append(f"{call.address} · {call.class_name}")
+        lines.append(f"{address_of(tree, branch, '')} · {network.calls[branch.call].class_name}")
     if branch.op >= 0:
         lines.append(f"{network.labels[branch.op]} · {network.functions[branch.op]}")
         if network.tips:
             lines.append(network.tips[branch.op])
     elif branch.kind in {"segment", "constants", "run"}:
-        lines.append(names(tree, branch, "")[0])
-    params = params_of(tree, branch)
-    lines.append(count(ops_of(tree, branch), "op") + (f" · {amount(params)} params" if params else ""))
+        lines.append(names(tree, branch, top)[0])
+    computes = branch.op < 0 or network.roles[branch.op] in COMPUTED
+    facts = [
+        ops_text(tree, branch, stacked=around.copies > 1) if computes else "",
+        params_text(tree, branch, around.shifts),
+    ]
+    lines.append(" · ".join([fact for fact in facts if fact]))
     return "\n".join([line for line in lines if line])
 
 
@@ -231,17 +217,24 @@ def _notes(plan: Plan, work: _Work) -> tuple[str, ...]:
     """Return the lines under the picture: the totals, and what is not drawn."""
     network = plan.tree.network
     params = sum(network.params)
-    total = network.total_ops + sum(network.unseen.values())
+    total = calls_of(plan.tree, 0, len(plan.tree.op_at))
     notes = [
         f"{count(total, 'op')} in {count(plan.items, 'item')}"
-        + (f" · {amount(params)} params, in what is tinted" if params else "")
+        + (f" · tinted boxes: {amount(params)} params" if params else "")
     ]
     if network.ending:
         notes.insert(0, network.ending)
-    notes += [f"not drawn: {count(number, 'op')} ({why})" for why, number in network.unseen.items()]
+    notes += [f"not drawn: {_unseen(why, number)}" for why, number in network.unseen.items()]
     if network.tints:
         low, high = (amount(value) for value in work.tints)
         notes.append(f"colour: {work.wishes.colour or 'value'} from {low} (pale) to {high} (strong)")
     if network.sizes:
         notes.append(f"size: {work.wishes.size or 'value'} up to {amount(work.largest)}, at twice the usual size")
     return tuple(notes)
+
+
+def _unseen(why: str, number: int) -> str:
+    """Return what is not drawn, such as `106 buffers`; ops are not what a place where a tensor is kept is called."""
+    if why in {"buffers", "constants"}:
+        return count(number, why.removesuffix("s"))
+    return f"{count(number, 'op')} {why}"

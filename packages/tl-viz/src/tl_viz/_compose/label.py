@@ -6,24 +6,28 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tl_viz._compose.address import address_of, run_address
+from tl_viz._compose.inside import inside
+from tl_viz._compose.shared import shared_text
+from tl_viz._compose.sums import calls_of, ops_text, params_of, params_text, rounds_of
 from tl_viz._measure import SLOT_SIZE, shorten, text_width
-from tl_viz._names import address_range, amount, count, relative, shape_range, shape_text, summary
-from tl_viz._plan import CONTAINERS, VIEWS
+from tl_viz._names import address_range, count, relative, shape_range, summary
 from tl_viz._scene import TextRow
 
 if TYPE_CHECKING:
+    from tl_viz._compose.around import Around
     from tl_viz._network import Network
     from tl_viz._plan import Branch, Tree
 
 TITLE, DETAIL = 11.5, 9.5
 WIDEST = 240.0
 """A line of text longer than this is shortened."""
+NAMED = 4
+"""So many kinds of what is inside are named; the others are counted."""
 PAD_X, PAD_Y, ROW_GAP = 10.0, 7.0, 3.0
 NARROWEST = 56.0
 PORT_ROOM = 8.0
 """How far apart the names of arguments stand at least."""
-LISTED = 4
-"""Up to this many copies are named one by one, where their names are words and not numbers."""
 SLOT_PAD = 3.0
 """How much higher above and below its text a node is that names its arguments."""
 
@@ -57,36 +61,30 @@ def _row(text: str, *, title: bool = False) -> TextRow:
     return TextRow(text=shorten(text, WIDEST, size, title), size=size, bold=title, muted=not title)
 
 
-def node_rows(tree: Tree, branch: Branch, frame: str, wishes: Wishes, *, around: int = 1) -> tuple[TextRow, ...]:
+def node_rows(tree: Tree, branch: Branch, wishes: Wishes, around: Around) -> tuple[TextRow, ...]:
     """Return the lines of a closed branch or a leaf.
 
     Args:
         tree: the network.
         branch: what the node stands for.
-        frame: address of the module in whose frame it stands.
         wishes: which lines are wanted.
-        around: how many passes a frame around it speaks of already.
+        around: what stands around it.
     """
     network = tree.network
     if branch.kind == "bundle":
         return (
-            _row(count(ops_of(tree, branch), "op"), title=True),
-            _row("no effect on the output"),
+            _row(count(calls_of(tree, branch.first, branch.last_end), "op"), title=True),
+            _row("that no output depends on"),
         )
-    title, kind = names(tree, branch, frame)
+    title, kind = names(tree, branch, around)
     rows = [_row(title, title=True)]
-    badge = badge_text(tree, branch, around=around)
+    badge = badge_text(tree, branch, around=around.rounds)
     if kind:
         rows.append(_row(kind))
     if badge:
         rows.append(TextRow(text=badge, size=DETAIL, bold=True))
-    if branch.kind == "chain":
-        rows += [_row(line) for line in _joined(tree, branch)]
-    elif branch.kind != "op" and _inside(tree, branch) != title:
-        rows.append(_row(_inside(tree, branch)))
-    text = " · ".join(_facts(tree, branch, wishes.fields))
-    if text:
-        rows.append(_row(text))
+    rows += [_row(line) for line in _content(tree, branch) if line != title]
+    rows += [_row(line) for line in _lines(_facts(tree, branch, wishes.fields, around))]
     if branch.op >= 0 and network.roles[branch.op] == "stop":
         rows += [_row(network.places[branch.op])]
     if branch.op >= 0 and network.rows:
@@ -94,18 +92,47 @@ def node_rows(tree: Tree, branch: Branch, frame: str, wishes: Wishes, *, around:
     return tuple(rows)
 
 
-def _facts(tree: Tree, branch: Branch, wanted: tuple[str, ...]) -> list[str]:
-    """Return what stands in the last line of a node."""
-    facts = [_shape(tree, branch) if "shape" in wanted else ""]
-    params = params_of(tree, branch)
-    if params and "params" in wanted:
-        facts.append(f"{amount(params)} params")
-    elif "params" in wanted and branch.op >= 0 and tree.network.learned[branch.op]:
-        facts.append("shared params")
+def _content(tree: Tree, branch: Branch) -> list[str]:
+    """Return what a node holds besides the op or module that gave it its name."""
+    if branch.kind == "chain":
+        return _joined(tree, branch)
+    if branch.kind == "op":
+        return []
+    details = tree.network.details
+    found = [details[op] for op in tree.op_at[branch.first : branch.end] if op in details] if details else []
+    held = _fitting(inside(tree, branch))
+    return [*found, held] if len(found) == 1 else [held]
+
+
+def _fitting(kinds: list[str]) -> str:
+    """Return kinds as one line, as many of them named as there is room for."""
+    return next(
+        (text for most in range(NAMED, 1, -1) if text_width(text := summary(kinds, most=most), DETAIL) <= WIDEST),
+        summary(kinds, most=1),
+    )
+
+
+def _lines(facts: list[str]) -> list[str]:
+    """Return facts in as few lines as they fit into."""
+    lines: list[str] = []
+    for fact in facts:
+        longer = f"{lines[-1]} · {fact}" if lines else fact
+        if lines and text_width(longer, DETAIL) <= WIDEST:
+            lines[-1] = longer
+        else:
+            lines.append(fact)
+    return lines
+
+
+def _facts(tree: Tree, branch: Branch, wanted: tuple[str, ...], around: Around) -> list[str]:
+    """Return what stands in the last lines of a node."""
+    facts = [_shape(tree, branch, around) if "shape" in wanted else ""]
+    if "params" in wanted:
+        facts.append(params_text(tree, branch, around.shifts) or shared_text(tree, branch, around.frame))
     if branch.op < 0:
-        facts.append(count(ops_of(tree, branch), "op"))
+        facts.append(ops_text(tree, branch, stacked=around.copies > 1))
     if branch.kind == "constants":
-        facts.append("read no input")
+        facts.append("depends on no input")
     return [fact for fact in facts if fact]
 
 
@@ -114,10 +141,10 @@ def _joined(tree: Tree, branch: Branch) -> list[str]:
     functions, parents = tree.network.functions, tree.network.parents
     at = next(index for index, child in enumerate(branch.children) if child.op == branch.op)
     leads = [child.op for child in branch.children[:at]]
-    before = [functions[op] for op in leads]
+    before = [function_text(tree, op) for op in leads]
     if any(parents[op] != (above,) for above, op in pairwise(leads)):  # they lead to it side by side
-        before = [summary(before, most=2)]
-    after = [functions[child.op] for child in branch.children[at + 1 :] if tree.readers[child.first]]
+        before = [summary([functions[op] for op in leads], most=2)]
+    after = [function_text(tree, child.op) for child in branch.children[at + 1 :] if tree.readers[child.first]]
     unread = len(branch.children) - 1 - len(leads) - len(after)
     most = 2 if before and after else 3
     lines = [" → ".join([*_few(before, most), "…", *_few(after, most)])] if before or after else []
@@ -128,20 +155,20 @@ def _few(functions: list[str], most: int) -> list[str]:
     return functions if len(functions) <= most else [*functions[: most - 1], f"{len(functions) - most + 1} more"]
 
 
-def names(tree: Tree, branch: Branch, frame: str) -> tuple[str, str]:
+def names(tree: Tree, branch: Branch, around: Around) -> tuple[str, str]:
     """Return the name of a branch, relative to its frame, and what kind of thing it is."""
     network = tree.network
     if branch.op >= 0:
-        return _leaf_names(network, branch, frame, tree)
+        return _leaf_names(network, branch, around, tree)
     if branch.kind == "module":
-        return _address(tree, branch, frame), network.calls[branch.call].class_name
-    items = [names(tree, child, frame)[0] for child in branch.children]
+        return address_of(tree, branch, around.frame), network.calls[branch.call].class_name
+    items = [names(tree, child, around)[0] for child in branch.children]
     if branch.kind == "run" or len(set(items)) == 1:
         return summary(items, most=3), ""
     return (f"{items[0]} … {items[-1]}" if len(items) > 1 else items[0]), ""
 
 
-def _leaf_names(network: Network, branch: Branch, frame: str, tree: Tree) -> tuple[str, str]:
+def _leaf_names(network: Network, branch: Branch, around: Around, tree: Tree) -> tuple[str, str]:
     role = network.roles[branch.op]
     if role == "stop":
         home = network.module_of[branch.op]
@@ -151,38 +178,50 @@ def _leaf_names(network: Network, branch: Branch, frame: str, tree: Tree) -> tup
         label = network.labels[branch.op]
         first = network.places.get(branch.op, label)
         last = network.places.get(tree.op_at[branch.others[-1]], first) if branch.others else first
-        return address_range(first, last), "" if first.startswith(role) else role
-    if branch.call < 0:
-        weights = [relative(address, frame) for address in network.weights.get(branch.op, ())]
-        return network.functions[branch.op], summary(weights, most=2)
-    return _address(tree, branch, frame), network.calls[branch.call].class_name
+        return address_range(first, last), "" if _says(first, role) else role
+    detail = network.details.get(branch.op, "")
+    if branch.call >= 0:
+        kind = network.calls[branch.call].class_name
+        return address_of(tree, branch, around.frame), f"{kind} · {detail}" if detail else kind
+    weights = [relative(address, around.frame) for address in network.weights.get(branch.op, ())]
+    kind = detail or summary(weights, most=2)
+    which = network.outputs.get(branch.op, "") if _has_siblings(tree, branch) else ""
+    return function_text(tree, branch.op, around.last_of(branch)), " · ".join([text for text in (kind, which) if text])
 
 
-def _address(tree: Tree, branch: Branch, frame: str, others: tuple[int, ...] = ()) -> str:
-    """Return the address of the module call that a branch stands for, with those of its copies, relative to its frame.
+def _has_siblings(tree: Tree, branch: Branch) -> bool:
+    """Whether outputs of the same call stand elsewhere."""
+    made_by = tree.network.made_by
+    if branch.copies > 1 or branch.op not in tree.network.outputs:
+        return False
+    call, first, end = made_by[branch.op], branch.op, branch.op + 1  # outputs of one call follow each other
+    while first and made_by[first - 1] == call:
+        first -= 1
+    while end < len(made_by) and made_by[end] == call:
+        end += 1
+    return any(not branch.first <= tree.place[op] < branch.end for op in range(first, end))
 
-    `others` are the places of the copies where it is the run around the branch that is folded.
+
+def _says(place: str, role: str) -> bool:
+    """Whether the name of an input, output, buffer or constant says already what it is: `output.logits`, `input_1`."""
+    rest = place.removeprefix(role)
+    return rest != place and (not rest or rest[0] == "." or (rest[0] == "_" and rest[1:].replace("_", "").isdigit()))
+
+
+def function_text(tree: Tree, op: int, last: int = 0) -> str:
+    """Return the name of a function, with the part that it takes: `getitem [:, -1]`.
+
+    Args:
+        tree: the network.
+        op: the op that runs it.
+        last: how far from there the op stands that stands for it in the last copy.
     """
     network = tree.network
-    first = network.calls[branch.call].address
-    others = branch.others or others
-    if not others:
-        return relative(first, frame)
-    steps = 0
-    at = network.module_of[tree.op_at[branch.first]]
-    while at != branch.call and at >= 0:
-        at = network.calls[at].parent
-        steps += 1
-    found = [first]
-    for start in others if len(others) < LISTED else others[-1:]:
-        call = network.module_of[tree.op_at[start]]
-        for _ in range(steps):
-            call = network.calls[call].parent
-        found.append(network.calls[call].address)
-    names = [relative(address, frame) for address in dict.fromkeys(found)]
-    if len(names) > 1 and len(others) < LISTED and not any(name[-1].isdigit() for name in names):
-        return ", ".join(names)
-    return address_range(names[0], names[-1])
+    name, one = network.functions[op], network.indices.get(op, "")
+    other = network.indices.get(tree.op_at[tree.place[op] + last], "") if last else one
+    if not one or not other:
+        return name
+    return f"{name} {one}" if one == other else f"{name} {one} … {other}"
 
 
 def badge_text(tree: Tree, branch: Branch, *, around: int = 1) -> str:
@@ -192,63 +231,37 @@ def badge_text(tree: Tree, branch: Branch, *, around: int = 1) -> str:
     """
     rounds = rounds_of(tree, branch)
     if branch.copies > 1:
+        if is_one_call(tree, branch):
+            return f"{branch.copies} outputs"
         if branch.looped:
             return f"↻{branch.copies} same weights"
         own = " own weights" if params_of(tree, branch) else ""
-        if branch.dense:  # which is why their sizes differ
-            return f"{'' if branch.alike else '≈'}×{branch.copies}{own}, each reads all before"
-        return f"×{branch.copies}{own}" if branch.alike else f"≈×{branch.copies}{own}, sizes differ"
-    return f"↻{rounds}" if rounds > 1 and rounds != around else ""
+        reads = ", each reads all before" if branch.dense else ""
+        return f"{'' if branch.alike else '≈'}×{branch.copies}{own}{reads}"
+    if rounds <= 1 or rounds == around:
+        return ""
+    return f"↻{rounds} same weights" if params_of(tree, branch) else f"↻{rounds}"
 
 
-def rounds_of(tree: Tree, branch: Branch) -> int:
-    """Return how many passes every op of a branch has, or 1 where they differ."""
-    rounds = tree.network.rounds
-    first = rounds[tree.op_at[branch.first]] if branch.end > branch.first else 1
-    if first == 1:
-        return 1
-    same = all(rounds[tree.op_at[at]] == first for at in range(branch.first, branch.end))
-    return first if same else 1
-
-
-def _inside(tree: Tree, branch: Branch) -> str:
-    """Return what a closed branch holds, by the kinds of its children."""
-    functions = tree.network.functions
-    kinds = (
-        _kinds(tree, branch)
-        if branch.children
-        else [functions[tree.op_at[at]] for at in range(branch.first, branch.end)]
+def is_one_call(tree: Tree, branch: Branch) -> bool:
+    """Whether the copies of a leaf are the outputs of one call."""
+    made_by = tree.network.made_by
+    return (
+        branch.copies > 1
+        and branch.kind == "op"
+        and bool(made_by)
+        and made_by[branch.op] > 0
+        and all(made_by[tree.op_at[at]] == made_by[branch.op] for at in branch.others)
     )
-    return summary(sorted(kinds, key=lambda kind: kind in VIEWS))  # what computes comes first
 
 
-def _kinds(tree: Tree, branch: Branch) -> list[str]:
-    network = tree.network
-    kinds: list[str] = []
-    for child in branch.children:
-        name = network.calls[child.call].class_name if child.call >= 0 else ""
-        if name and not (name in CONTAINERS and child.children):
-            inner = [name]
-        elif child.kind == "op":
-            inner = [network.functions[child.op]]
-        else:
-            inner = _kinds(tree, child)
-        kinds += inner * child.copies
-    return kinds
-
-
-def _shape(tree: Tree, branch: Branch) -> str:
-    """Return the shape of what a branch gives away last."""
-    network = tree.network
-    size = branch.end - branch.first
-    if not size or branch.kind in {"segment", "constants"}:
+def _shape(tree: Tree, branch: Branch, around: Around) -> str:
+    """Return the shape of what a branch gives away last, from the first to the last copy where they differ."""
+    shapes, op_at = tree.network.shapes, tree.op_at
+    if branch.end == branch.first or branch.kind in {"segment", "constants"}:
         return ""
     at = _outlet(tree, branch.first, branch.end)
-    shape = network.shapes[tree.op_at[at]]
-    if branch.copies > 1 and not branch.alike:
-        last = branch.others[-1]
-        return shape_range(shape, network.shapes[tree.op_at[last + at - branch.first]])
-    return shape_text(shape)
+    return shape_range(shapes[op_at[at]], shapes[op_at[at + around.last_of(branch)]])
 
 
 def _outlet(tree: Tree, first: int, end: int) -> int:
@@ -258,23 +271,11 @@ def _outlet(tree: Tree, first: int, end: int) -> int:
     return end - 1
 
 
-def params_of(tree: Tree, branch: Branch) -> int:
-    """Return how many parameter elements a branch holds, all its copies together."""
-    params, op_at = tree.network.params, tree.op_at
-    return sum(params[op_at[at]] for at in range(branch.first, branch.last_end))
-
-
-def ops_of(tree: Tree, branch: Branch) -> int:
-    """Return how many ops a branch holds, all its copies and passes together."""
-    rounds, op_at = tree.network.rounds, tree.op_at
-    return sum(rounds[op_at[at]] for at in range(branch.first, branch.last_end))
-
-
-def frame_title(tree: Tree, branch: Branch, frame: str, *, around: int = 1) -> tuple[TextRow, ...]:
-    """Return the parts of the title of an open branch; for `around` see `badge_text`."""
-    name, kind = names(tree, branch, frame)
+def frame_title(tree: Tree, branch: Branch, wishes: Wishes, around: Around) -> tuple[TextRow, ...]:
+    """Return the parts of the title of an open branch: its name, how often it is there, and the parameters in it."""
+    name, kind = names(tree, branch, around)
     parts: list[TextRow] = []
-    badge = badge_text(tree, branch, around=around)
+    badge = badge_text(tree, branch, around=around.rounds)
     if branch.kind == "module":
         parts.append(TextRow(text=shorten(name, WIDEST, TITLE, bold=True), size=TITLE, bold=True))
         parts.append(TextRow(text=kind, size=DETAIL + 0.5, muted=True))
@@ -283,12 +284,11 @@ def frame_title(tree: Tree, branch: Branch, frame: str, *, around: int = 1) -> t
     elif branch.kind == "loop":
         parts.append(TextRow(text="loop", size=DETAIL + 0.5, muted=True))
     elif branch.kind == "run" and not branch.looped:
-        inner = [
-            _address(tree, child, frame, tuple([start + child.first - branch.first for start in branch.others]))
-            for child in branch.children
-            if child.call >= 0
-        ]
-        parts.append(TextRow(text=shorten(", ".join(inner), WIDEST, DETAIL), size=DETAIL, muted=True))
+        text = run_address(tree, branch, around.frame)
+        parts.append(TextRow(text=shorten(text, WIDEST, DETAIL), size=DETAIL, muted=True))
     if badge:
         parts.append(TextRow(text=badge, size=DETAIL + 0.5, bold=True))
+    params = params_text(tree, branch, around.shifts) if "params" in wishes.fields else ""
+    if params and branch.kind in {"module", "run"}:
+        parts.append(TextRow(text=params, size=DETAIL, muted=True))
     return tuple(parts)

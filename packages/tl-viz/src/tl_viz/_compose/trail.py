@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tl_viz._compose.label import rounds_of
+from tl_viz._compose.sums import rounds_of
 from tl_viz._compose.ties import Ties
 from tl_viz._names import shape_text
 from tl_viz._scene import Edge, EdgeRole

@@ -1,0 +1,115 @@
+"""What the arguments of a call tell about it: which part it takes, how many layers and steps it has, which output it is."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tl_core import Op, Trace
+
+GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
+"""Functions that run a recurrent network over a sequence -> rows of its weights for each hidden value."""
+
+NAMED = dict.fromkeys(
+    ("topk", "sort", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"), ("values", "indices")
+) | {
+    "aminmax": ("min", "max"),
+    "lstm": ("states", "last state", "last cell"),
+    "gru": ("states", "last state"),
+    "rnn_tanh": ("states", "last state"),
+    "rnn_relu": ("states", "last state"),
+}
+"""Functions whose outputs have names."""
+
+LONGEST = 24
+"""A longer index is not written."""
+
+
+def indices_of(op: Op, again: Op | None = None) -> str:
+    """Return which part an op takes of its input, such as `[:, -1]`; an empty string where that is not plain.
+
+    Args:
+        op: any op.
+        again: the same op in the second round of a loop; numbers that differ in it are written as `t`.
+    """
+    if op.func_name != "__getitem__" and op.func_name != "getitem":
+        return ""
+    one = _index(op)
+    other = _index(again) if again is not None else one
+    if one is None or other is None or len(one) != len(other):
+        return ""
+    text = "[" + ", ".join([a if a == b else "t" for a, b in zip(one, other, strict=True)]) + "]"
+    return text if len(text) <= LONGEST else ""
+
+
+def _index(op: Op) -> list[str] | None:
+    call = op.call
+    if call is None or len(call.args) != 2:
+        return None
+    given = call.args[1]
+    parts = list(cast("Sequence[object]", given)) if isinstance(given, tuple) else [given]
+    texts = [_part(part) for part in parts]
+    found = [text for text in texts if text]
+    return found if len(found) == len(texts) else None
+
+
+def _part(part: object) -> str:
+    """Return one part of an index as Python writes it; an empty string where it is a tensor or anything else."""
+    if part is Ellipsis:
+        return "..."
+    if isinstance(part, slice):
+        start, stop, step = cast("tuple[object, object, object]", (part.start, part.stop, part.step))
+        ends = [start, stop] if step is None else [start, stop, step]
+        if any(end is not None and not isinstance(end, int) for end in ends):
+            return ""
+        return ":".join(["" if end is None else str(end) for end in ends])
+    return str(part) if part is None or isinstance(part, int) else ""
+
+
+def outputs_of(every: list[Op]) -> dict[str, str]:
+    """Return label of an op -> which output of its call it is, for calls with several outputs."""
+    by_call: dict[tuple[int, int], list[Op]] = {}
+    for op in every:
+        if op.func_call_id:
+            by_call.setdefault((op.func_call_id, op.pass_number), []).append(op)
+    found: dict[str, str] = {}
+    for ops in by_call.values():
+        for op in ops if len(ops) > 1 else ():
+            words = NAMED.get(op.func_name, ())
+            named = len(words) == len(ops) and op.output_index < len(words)
+            found[op.label] = words[op.output_index] if named else f"output {op.output_index + 1} of {len(ops)}"
+    return found
+
+
+def recurrence_of(trace: Trace, op: Op, shape: tuple[int, ...] | None) -> str:
+    """Return the size of a recurrent network, such as `2 layers, 64 hidden, 20 steps`, for the call that runs it.
+
+    Args:
+        trace: holds the shapes of the parameters.
+        op: any op.
+        shape: shape of the first tensor that it reads.
+    """
+    gates = GATES.get(op.func_name, 0)
+    weights = [address for address in op.params if ".weight_hh_l" in f".{address}"]
+    if not gates or not weights:
+        return ""
+    backward = any(address.endswith("_reverse") for address in weights)
+    layers = len(weights) // (2 if backward else 1)
+    parts = [
+        "1 layer" if layers == 1 else f"{layers} layers",
+        *(["both directions"] if backward else []),
+        f"{trace.params[weights[0]].shape[0] // gates} hidden",
+    ]
+    steps = _steps(op, shape)
+    return ", ".join([*parts, f"{steps} step{'' if steps == 1 else 's'}"] if steps else parts)
+
+
+def _steps(op: Op, shape: tuple[int, ...] | None) -> int:
+    """Return the length of the sequence, or 0 where it is packed and has none."""
+    args = op.call.args if op.call is not None else ()
+    if len(args) != 9 or not isinstance(args[-1], bool) or shape is None or len(shape) != 3 or not prod(shape):
+        return 0
+    return shape[1 if args[-1] else 0]
