@@ -83,6 +83,19 @@ class State:
             attribute=name,
         )
 
+    def _drop_values(self) -> None:
+        """Let go of the values, last first.
+
+        A framework that chains gradients holds each value's past by the value. In this order each value goes while the
+        one before it is still held, so that no chain is freed link by link, which a long one does by recursion.
+        """
+        for op in reversed(self.records.ops):
+            op.payload = None
+
+    def __del__(self) -> None:
+        if not self.closed:
+            self._drop_values()
+
     def require_open(self) -> None:
         """Refuse after `close`."""
         if self.closed:
@@ -93,8 +106,7 @@ class State:
         if self.closed:
             return
         self.closed = True
-        for op in self.records.ops:
-            op.payload = None
+        self._drop_values()
         del self.records, self.info, self.annotations
         del self._edges, self._grouping, self._labels, self._distances, self._cost, self._outputs, self._calls
         trim_heap()

@@ -499,6 +499,37 @@ for options in ({"save": "none"}, {"capture": tl.CaptureOptions(detach_saved_act
 """
 
 
+LAST_HOLDER = """
+import torch, tl_torch as tl
+class Recurrent(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = torch.nn.GRUCell(2, 2)
+    def forward(self, x):
+        h = torch.zeros(1, 2)
+        for _ in range(17_000):
+            h = torch.tanh(self.cell(x, h) * 0.9 + x.relu().sum())
+        return h
+trace = tl.trace(Recurrent(), torch.ones(1, 2))
+op = trace.ops[-1]
+del trace
+print("an op", flush=True)
+del op
+print("a loop", flush=True)
+for op in tl.trace(Recurrent(), torch.ones(1, 2)).ops:
+    pass
+del op
+trace = tl.trace(Recurrent(), torch.ones(1, 2))
+print("cleanup", flush=True)
+trace.cleanup()
+"""
+
+
+def test_a_long_chain_is_freed_whoever_holds_the_trace_last() -> None:
+    finished = subprocess.run([sys.executable, "-c", LAST_HOLDER], capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, (finished.stdout, finished.stderr)
+
+
 def test_a_long_chain_of_gradients_is_freed_without_overflowing_the_stack() -> None:
     finished = subprocess.run([sys.executable, "-c", LONG_CHAIN], capture_output=True, text=True, check=False)
     assert finished.returncode == 0, finished.stderr
