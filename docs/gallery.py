@@ -153,9 +153,13 @@ joins two tensors, and the rest; views and casts come last; `+2` are two more ki
 | `… → view`, `transpose → …` | views that follow an op, or lead to it, drawn in its box; `…` is the op |
 | `getitem [:, -1]` | the part that is taken |
 | `3 outputs`, `output 2 of 3`, `values` | one call with several outputs: all of them, or the one that the box stands for |
+| purple words at a line: `all 6`, `last round`, `first round`, `each`, `×4, last first` | which copies or rounds give or read \
+the tensor where it is not simply the last and the first; `last first` pairs the last copy of one stack with the first of the other |
+| bridge | two lines that cross; lines that join have no bridge |
 | small numbers at the tips of lines | which argument of the op a tensor is, where the order matters; `q`, `k`, `v` in attention |
 | dashed box, `that no output depends on` | ops whose results reach no output in this run |
-| dashed frame | several neighbours in a module that were put together to be opened or closed as one |
+| dashed frame, box `in_proj, A_log, conv1d` | neighbours in a module that are opened or closed as one, named after what holds \
+parameters in them |
 | `depends on no input` | the same in every run: positions, tables, masks made from shapes |
 
 An op is one call of a function: one with several outputs counts once, a call in a loop counts every time, and inputs, outputs and

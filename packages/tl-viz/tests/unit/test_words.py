@@ -48,8 +48,16 @@ def test_attention_is_named_although_much_else_is_inside():
     assert any("scaled_dot" in row for row in attn)
     experts = rows_of(picture(load("moe"), DEFAULTS), "experts")[0]
     assert any(row.startswith("_grouped_mm ×2, mul ×2, ") for row in experts)
-    scan = rows_of(picture(load("mamba"), DEFAULTS), "in_proj … transpose")[0]
+
+
+def test_a_piece_of_a_module_is_named_after_what_holds_parameters_in_it():
+    scan = rows_of(picture(load("mamba"), DEFAULTS), "in_proj, A_log, conv1d, x_proj, dt_proj")[0]
     assert any("Linear ×2" in row and "conv1d" in row for row in scan)
+
+
+def test_parameters_that_reach_an_op_through_a_view_are_named():
+    experts = rows_of(picture(load("moe"), DEFAULTS), "experts")[0]
+    assert experts[:3] == ["experts", "MixtralExperts", "gate_up_proj, down_proj"]
 
 
 def test_copies_say_what_each_has_and_all_have():

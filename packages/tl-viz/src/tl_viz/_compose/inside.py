@@ -46,6 +46,19 @@ def inside(tree: Tree, branch: Branch) -> list[str]:
     return [name for name in order for _ in range(numbers[name])]
 
 
+def own_params(tree: Tree, branch: Branch) -> list[str]:
+    """Return names of parameters that a closed module hands on in another form, so that no op inside is seen to hold them."""
+    network = tree.network
+    if branch.kind != "module":
+        return []
+    found: dict[str, None] = {}
+    for at in range(branch.first, branch.end):
+        op = tree.op_at[at]
+        if network.functions[op] in MOVES and network.params[op] and network.module_of[op] == branch.call:
+            found |= dict.fromkeys([address.rpartition(".")[2] for address in network.weights.get(op, ())])
+    return [name for name in found if name not in {"weight", "bias"}]
+
+
 class _Kinds:
     """How many there are of each kind, and how much each matters."""
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tl_viz._compose.address import address_of, run_address
-from tl_viz._compose.inside import inside
+from tl_viz._compose.inside import inside, own_params
 from tl_viz._compose.shared import shared_text
 from tl_viz._compose.sums import calls_of, ops_text, params_of, params_text, rounds_of
 from tl_viz._measure import SLOT_SIZE, shorten, text_width
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 TITLE, DETAIL = 11.5, 9.5
 WIDEST = 240.0
 """A line of text longer than this is shortened."""
+MOST_HOLDERS = 6
+"""A piece of a module is named after what holds parameters in it where there are no more than so many."""
 NAMED = 4
 """So many kinds of what is inside are named; the others are counted."""
 PAD_X, PAD_Y, ROW_GAP = 10.0, 7.0, 3.0
@@ -100,16 +102,17 @@ def _content(tree: Tree, branch: Branch) -> list[str]:
         return []
     details = tree.network.details
     found = [details[op] for op in tree.op_at[branch.first : branch.end] if op in details] if details else []
-    held = _fitting(inside(tree, branch))
-    return [*found, held] if len(found) == 1 else [held]
+    held = [_fitting(inside(tree, branch), DETAIL, NAMED)]
+    own = own_params(tree, branch)
+    if own:
+        held.insert(0, _fitting(own, DETAIL, NAMED))
+    return [*found, *held] if len(found) == 1 else held
 
 
-def _fitting(kinds: list[str]) -> str:
-    """Return kinds as one line, as many of them named as there is room for."""
-    return next(
-        (text for most in range(NAMED, 1, -1) if text_width(text := summary(kinds, most=most), DETAIL) <= WIDEST),
-        summary(kinds, most=1),
-    )
+def _fitting(words: list[str], size: float, most: int, *, bold: bool = False) -> str:
+    """Return words as one line, as many of them as there is room for; the others are counted."""
+    texts = [summary(words, most=number) for number in range(most, 0, -1)]
+    return next((text for text in texts if text_width(text, size, bold) <= WIDEST), texts[-1])
 
 
 def _lines(facts: list[str]) -> list[str]:
@@ -165,7 +168,23 @@ def names(tree: Tree, branch: Branch, around: Around) -> tuple[str, str]:
     items = [names(tree, child, around)[0] for child in branch.children]
     if branch.kind == "run" or len(set(items)) == 1:
         return summary(items, most=3), ""
+    held = _holders(tree, branch, around.frame) if branch.kind == "segment" else []
+    if 0 < len(held) <= MOST_HOLDERS:
+        return _fitting(held, TITLE, MOST_HOLDERS, bold=True), ""
     return (f"{items[0]} … {items[-1]}" if len(items) > 1 else items[0]), ""
+
+
+def _holders(tree: Tree, branch: Branch, frame: str) -> list[str]:
+    """Return the modules and parameters in a branch that hold parameters, seen from its frame."""
+    network = tree.network
+    found: dict[str, None] = {}
+    for at in range(branch.first, branch.end):
+        op = tree.op_at[at]
+        for address in network.weights.get(op, ()) if network.params[op] else ():
+            parts = relative(address, frame).split(".")
+            numbered = len(parts) > 2 and parts[1].isdigit()
+            found[".".join(parts[: 2 if numbered else 1])] = None
+    return list(found)
 
 
 def _leaf_names(network: Network, branch: Branch, around: Around, tree: Tree) -> tuple[str, str]:
