@@ -97,7 +97,7 @@ def test_a_run_of_several_items_names_all_its_copies():
         x = run.layer(f"down.{index}", "Down", "linear", x, size=(8, 8))
         x = run.layer(f"pool.{index}", "Pool", "max_pool", x)
     _, frames = texts(run.done(x).draw(collapse="none", fold_repeats=True))
-    assert frames == ["down.0…3, pool.0…3 ×4 own weights 64 params each · 256 in all"]
+    assert frames == ["down.0…3, pool.0…3 ×4 64 params each · 256 in all"]
 
 
 def test_layers_that_read_all_before_them_say_so():

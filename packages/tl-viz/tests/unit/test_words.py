@@ -82,7 +82,7 @@ def test_copies_say_what_each_has_and_all_have():
 def test_copies_of_different_sizes_say_the_first_and_the_last():
     drawing = picture(load("unet"), DEFAULTS)
     # DoubleConv(a, b) has 9ab + 9bb + 6b: 2,832 for (3, 16), 14,016, 55,680, and 221,952 for (64, 128)
-    assert titles(drawing)[0] == "down.0…3, pool ≈×4 own weights 2.83k→222k params each · 294k in all"
+    assert titles(drawing)[0] == "down.0…3, pool ≈×4 2.83k→222k params each · 294k in all"
     assert rows_of(drawing, "pool") == [["pool", "MaxPool2d", "(1, 16→128, 32→4, 32→4)"]]
 
 
@@ -103,7 +103,7 @@ def test_many_copies_that_alternate_name_the_first_and_the_last():
         kind, function = ("Dropout", "dropout") if index % 2 else ("Linear", "linear")
         x = run.layer(f"net.{index}", kind, function, x, size=None if index % 2 else (8, 8))
     (title,) = titles(run.done(x).draw(collapse="none", fold_repeats=True))
-    assert title == "net.0–1, 2–3 … 8–9 ×5 own weights 64 params each · 320 in all"
+    assert title == "net.0–1, 2–3 … 8–9 ×5 64 params each · 320 in all"
 
 
 def test_numbers_that_are_left_out_are_not_in_the_range():
@@ -205,6 +205,14 @@ def test_totals_count_what_is_drawn():
     assert notes == ("175 ops in 24 items · tinted boxes: 25.6M params", "not drawn: 106 buffers")
 
 
+def test_what_no_output_depends_on_says_what_it_is():
+    run = Recorder()
+    x = run.input()
+    run.op("all", run.op("eq", run.op("diff", x)))
+    drawing = run.done(run.op("exp", x)).draw()
+    assert rows_of(drawing, "3 ops") == [["3 ops", "that no output depends on", "diff, eq, all"]]
+
+
 def test_constants_depend_on_no_input():
     run = Recorder()
     x = run.input()
@@ -213,7 +221,7 @@ def test_constants_depend_on_no_input():
     (said,) = [
         rows for rows in ([row.text for row in node.rows] for node in drawing.scene.nodes()) if "2 ops" in rows[-1]
     ]
-    assert said[-1].endswith("2 ops · depends on no input")
+    assert said == ["arange, neg", "2 ops · depends on no input"]
 
 
 def test_the_name_of_a_trace_stands_in_the_title_where_somebody_gave_it():

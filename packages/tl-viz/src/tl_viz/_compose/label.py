@@ -77,6 +77,7 @@ def node_rows(tree: Tree, branch: Branch, wishes: Wishes, around: Around) -> tup
         return (
             _row(count(calls_of(tree, branch.first, branch.last_end), "op"), title=True),
             _row("that no output depends on"),
+            _row(_fitting(inside(tree, branch), DETAIL, NAMED)),
         )
     title, kind = names(tree, branch, around)
     rows = [_row(title, title=True)]
@@ -98,7 +99,7 @@ def _content(tree: Tree, branch: Branch) -> list[str]:
     """Return what a node holds besides the op or module that gave it its name."""
     if branch.kind == "chain":
         return _joined(tree, branch)
-    if branch.kind == "op":
+    if branch.kind in {"op", "constants"}:
         return []
     details = tree.network.details
     found = [details[op] for op in tree.op_at[branch.first : branch.end] if op in details] if details else []
@@ -166,7 +167,7 @@ def names(tree: Tree, branch: Branch, around: Around) -> tuple[str, str]:
     if branch.kind == "module":
         return address_of(tree, branch, around.frame), network.calls[branch.call].class_name
     items = [names(tree, child, around)[0] for child in branch.children]
-    if branch.kind == "run" or len(set(items)) == 1:
+    if branch.kind in {"run", "constants"} or len(set(items)) == 1:
         return summary(items, most=3), ""
     held = _holders(tree, branch, around.frame) if branch.kind == "segment" else []
     if 0 < len(held) <= MOST_HOLDERS:
@@ -254,7 +255,8 @@ def badge_text(tree: Tree, branch: Branch, *, around: int = 1) -> str:
             return f"{branch.copies} outputs"
         if branch.looped:
             return f"↻{branch.copies} same weights"
-        own = " own weights" if params_of(tree, branch) else ""
+        parts = [child for child in branch.children if child.call >= 0] if branch.kind == "run" else []
+        own = " own weights" if all(params_of(tree, part) for part in parts or [branch]) else ""
         reads = ", each reads all before" if branch.dense else ""
         return f"{'' if branch.alike else '≈'}×{branch.copies}{own}{reads}"
     if rounds <= 1 or rounds == around:
