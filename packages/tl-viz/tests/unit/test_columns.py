@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-from columns import DEFAULTS, load
+from itertools import pairwise
 
-from tl_viz._draw import picture
+import pytest
+from quality import all_faults
+
+from tl_viz._layout import lay_out
+from tl_viz._scene import Box, Edge, Node, Scene
 
 
-def test_a_short_last_column_ends_where_the_picture_ends():
-    """Swin is wrapped after its stages; the norm, the pool and the head stand beside the last stages, not at the top."""
-    drawing = picture(load("swin"), DEFAULTS)
-    rects, lines = drawing.geometry.rects, drawing.geometry.lines
-    last = [node.key for node in drawing.scene.nodes()][-1]
-    norm = drawing.scene.root.children[-6].key
-    assert rects[last].y + rects[last].height > 0.95 * drawing.geometry.height
-    number = next(index for index, edge in enumerate(drawing.scene.edges) if norm in edge.targets)
-    highest = min(y for line in lines if line.edge == number for _, y in line.points)
-    assert highest > rects[norm].y - 60
+def stacked(heights, *, skip=False):
+    """A chain of nodes with these heights."""
+    nodes = tuple(
+        Node(key=f"n{number}", role="op", rows=(), width=60.0, height=height) for number, height in enumerate(heights)
+    )
+    edges = [Edge(source=one.key, targets=(other.key,)) for one, other in pairwise(nodes)]
+    if skip:
+        edges[0] = Edge(source="n0", targets=("n1", "n4"))
+    return Scene(root=Box(key="", role="root", title=(), children=nodes), edges=tuple(edges))
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_a_short_last_column_ends_where_the_picture_ends(skip):
+    """One node of 2,800 px and five of 40: the five stand beside its lower end, and their line climbs no higher than that."""
+    scene = stacked([2800.0] + [40.0] * 5, skip=skip)
+    geometry = lay_out(scene)
+    rects = geometry.rects
+    assert rects["n1"].x > rects["n0"].x + rects["n0"].width
+    assert rects["n5"].y + rects["n5"].height == pytest.approx(rects["n0"].y + rects["n0"].height, abs=20)
+    highest = min(y for line in geometry.lines for x, y in line.points if x > rects["n0"].x + 60)
+    assert rects["n1"].y - 60 < highest < rects["n1"].y
+    assert all_faults(scene, geometry) == []
+
+
+def test_columns_of_like_length_begin_together():
+    scene = stacked([1000.0, 700.0, 40.0, 40.0, 40.0, 1500.0])
+    geometry = lay_out(scene)
+    heads = {round(rect.x): rect.y for rect in reversed([geometry.rects[node.key] for node in scene.nodes()])}
+    assert len(heads) > 1
+    assert max(heads.values()) - min(heads.values()) < 20
+    assert all_faults(scene, geometry) == []

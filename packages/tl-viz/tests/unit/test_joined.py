@@ -148,3 +148,34 @@ def test_a_module_that_loops_inside_does_not_read_itself():
     drawing = run.done(run.op("relu", h)).draw(collapse="max")
     assert [node.ops for node in drawing.scene.nodes()] == [1, 7, 1, 1]
     assert [edge.role for edge in drawing.scene.edges] == ["data"] * 3
+
+
+def test_a_view_of_a_parameter_belongs_to_the_op_that_reads_it():
+    """Its parameters count there, and the op says whose they are."""
+    run = Recorder()
+    x = padded(run, run.input())
+    weight = run.op("transpose", shape=(8, 4), params=[("table", (4, 8))])
+    drawing = run.done(run.op("matmul", x, weight, shape=(1, 4))).draw(fold_repeats=False)
+    assert rows_of(drawing, "transpose") == []
+    assert rows_of(drawing, "matmul") == [["matmul", "table", "transpose → …", "(1, 4) · 32 params"]]
+    assert [node.learned for node in drawing.scene.nodes() if node.rows[0].text == "matmul"] == [True]
+
+
+def test_a_view_of_a_parameter_that_two_ops_read_stands_alone():
+    run = Recorder()
+    x = padded(run, run.input())
+    weight = run.op("transpose", shape=(8, 8), params=[("table", (8, 8))])
+    y = run.op("matmul", run.op("matmul", x, weight), weight)
+    drawing = run.done(y).draw(fold_repeats=False)
+    assert rows_of(drawing, "transpose") == [["transpose", "table", "(8, 8) · 64 params"]]
+
+
+def test_mamba_shows_every_module_that_holds_parameters():
+    """The mixer of a layer computes with five modules and two loose parameters; each has a box of its own."""
+    drawing = picture(load("mamba"), DEFAULTS)
+    said = [row.text for node in drawing.scene.nodes() if node.learned for row in node.rows]
+    for name in ("in_proj", "x_proj", "out_proj", "A_log", "D", "dt_proj.weight", "dt_proj.bias"):
+        assert name in said
+    assert "conv1d.weight, conv1d.bias" in said
+    assert not any("shared params" in text for text in said if "500" not in text)  # only the tied head shares any
+    assert not any(" … " in node.rows[0].text for node in drawing.scene.nodes())

@@ -203,7 +203,9 @@ def _leaf_names(network: Network, branch: Branch, around: Around, tree: Tree) ->
     if branch.call >= 0:
         kind = network.calls[branch.call].class_name
         return address_of(tree, branch, around.frame), f"{kind} · {detail}" if detail else kind
-    weights = [relative(address, around.frame) for address in network.weights.get(branch.op, ())]
+    ops = [child.op for child in branch.children] or [branch.op]  # a view of a parameter belongs to what reads it
+    read = dict.fromkeys(address for op in ops for address in network.weights.get(op, ()))
+    weights = [relative(address, around.frame) for address in read]
     kind = detail or summary(weights, most=2)
     which = network.outputs.get(branch.op, "") if _has_siblings(tree, branch) else ""
     return function_text(tree, branch.op, around.last_of(branch)), " · ".join([text for text in (kind, which) if text])

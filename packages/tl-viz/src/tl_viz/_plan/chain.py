@@ -59,12 +59,11 @@ class _Links:
         """Ops that may belong to another."""
 
     def is_view(self, op: int) -> bool:
-        """Whether an op only gives back one tensor in another form."""
+        """Whether an op only gives back one tensor, or one parameter, in another form."""
         network = self.network
         return (
             network.functions[op] in SPLICED
-            and len(network.parents[op]) == 1
-            and not network.learned[op]
+            and (len(network.parents[op]) == 1 or (network.learned[op] and not network.parents[op]))
             and op not in self.apart
         )
 

@@ -7,7 +7,7 @@ from math import ceil
 
 from tl_viz._plan.branch import Branch, Tree
 
-WIDEST = 24
+WIDEST = 28
 """A level with more items than this is cut."""
 
 PIECE = 12
