@@ -42,6 +42,18 @@ def test_a_plain_chain_says_nothing():
     assert ends(run.done(run.op("tanh", given[-1])).draw()) == {}
 
 
+def test_a_stack_of_other_sizes_says_what_its_last_copy_gives():
+    """The picture shows the first of three blocks, which gives 8 numbers; the third gives 32."""
+    run = Recorder()
+    x = run.op("exp", run.input())
+    for index, width in enumerate((8, 16, 32)):
+        at = f"h.{index}"
+        with run.module(at, "Block"):
+            x = run.layer(f"{at}.fc", "Linear", "linear", x, shape=(1, width), size=(width, 8))
+            x = run.op("relu", x, shape=(1, width))
+    assert list(ends(run.done(run.op("tanh", x, shape=(1, 32))).draw()).values()) == ["last (1, 32)"]
+
+
 def test_what_every_copy_reads_says_each():
     run = Recorder()
     x = run.input()
@@ -125,7 +137,8 @@ def test_the_gallery_names_what_its_lines_mean():
     def said(name):
         return sorted(ends(picture(load(name), DEFAULTS)).values())
 
-    assert said("unet") == ["×4, last first"]
+    assert said("unet") == ["last (1, 128, 4, 4)", "last (1, 16, 64, 64)", "×4, last first"]
+    assert said("swin") == ["last (1, 4, 4, 384)"]
     assert said("gpt2-12") == []
     assert said("gpt2-12-cache") == ["all 24"]
     assert said("densenet121") == ["all 6", "each"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tl_viz._names import shape_text
+
 if TYPE_CHECKING:
     from tl_viz._compose.follow import Trail
     from tl_viz._plan import Tree
@@ -26,7 +28,8 @@ class _Tie(NamedTuple):
 class Ties:
     """All tensors between two items of which one stands in a stack that the other does not stand in."""
 
-    def __init__(self, trail: Trail) -> None:
+    def __init__(self, tree: Tree, trail: Trail) -> None:
+        self.tree = tree
         self.trail = trail
         self.met: dict[tuple[int, int], list[_Tie]] = {}
         self.runs: dict[tuple[int, int], tuple[Path, Path]] = {}
@@ -40,9 +43,9 @@ class Ties:
         for run, index, _ in trail.copies:
             self.sizes[run] = max(self.sizes[run], index + 1)
 
-    def add(self, tree: Tree, source: int, reader: int) -> None:
+    def add(self, source: int, reader: int) -> None:
         """Note a tensor that goes from one place to another and is drawn between their items."""
-        trail, network = self.trail, tree.network
+        tree, trail, network = self.tree, self.trail, self.tree.network
         pair = (trail.item[source], trail.item[reader])
         if pair[0] == pair[1]:
             return
@@ -60,7 +63,7 @@ class Ties:
         if any(index for _, index in (*start[:same], *end[:same])):
             return  # it goes from one copy to another, or repeats what the first copy does
         left, entered = start[same:], end[same:]
-        if entered and network.made_by and self._outputs_of_one_call(tree, reader, entered):
+        if entered and network.made_by and self._outputs_of_one_call(reader, entered):
             entered = ()
         self.runs[pair] = (left, entered)
         if network.roles[tree.op_at[reader]] == "output":
@@ -89,11 +92,19 @@ class Ties:
         if left and entered and len(given) > 1 and len(read) > 1 and pair not in self.ends_here:
             return _in_pairs({(tie.given, tie.read) for tie in ties})
         words: list[str] = []
-        if left and not (self._is_last(left, given) and not self._looped(left)):
+        if left and self._is_last(left, given) and not self._looped(left):
+            words.append(self._grown(ties[0].source))
+        elif left:
             words.append(self._given(left, given, len({tie.source for tie in ties})))
         if entered and pair not in self.ends_here and not (self._is_first(entered, read) and not self._looped(entered)):
             words.append(self._read(entered, read))
         return ", ".join([word for word in words if word])
+
+    def _grown(self, source: int) -> str:
+        """Return the shape that the last copy gives, where the first copy, which is what is shown, gives another."""
+        network, op_at = self.tree.network, self.tree.op_at
+        last, shown = network.shapes[op_at[source]], network.shapes[op_at[self.trail.same[source]]]
+        return "" if last == shown else f"last {shape_text(last)}".rstrip()
 
     def _path(self, copy: int) -> Path:
         known = self.paths.get(copy)
@@ -102,12 +113,12 @@ class Ties:
             known = self.paths[copy] = (*self._path(outer), (run, index))
         return known
 
-    def _outputs_of_one_call(self, tree: Tree, reader: int, entered: Path) -> bool:
+    def _outputs_of_one_call(self, reader: int, entered: Path) -> bool:
         """Whether the copies that a line enters are the outputs of one call, which reads it once."""
         branch = self.trail.branch[self.trail.item[reader]]
         if len(entered) > 1 or branch.op < 0 or not branch.others:
             return False
-        made_by, op_at = tree.network.made_by, tree.op_at
+        made_by, op_at = self.tree.network.made_by, self.tree.op_at
         first = made_by[op_at[branch.first]]
         return first > 0 and all(made_by[op_at[start]] == first for start in branch.others)
 

@@ -26,14 +26,14 @@ def draw_edges(plan: Plan, trail: Trail, faint: set[int]) -> tuple[Edge, ...]:
     tree = plan.tree
     network = tree.network
     found = _Found()
-    ties = Ties(trail)
+    ties = Ties(tree, trail)
     for reader, op in enumerate(tree.op_at):
         for parent in network.parents[op]:
             role = _role(trail, tree.place[parent], reader)
             if role:
                 _add(tree, trail, (tree.place[parent], reader), role, found)
             if role == "data":
-                ties.add(tree, tree.place[parent], reader)
+                ties.add(tree.place[parent], reader)
         for parent in network.back.get(op, ()):
             start = trail.item[tree.place[parent]]
             if start != trail.item[reader] or _runs_as_one(tree, trail.branch[start]):
