@@ -138,7 +138,7 @@ def test_the_gallery_names_what_its_lines_mean():
         return sorted(ends(picture(load(name), DEFAULTS)).values())
 
     assert said("unet") == ["last (1, 128, 4, 4)", "last (1, 16, 64, 64)", "×4, last first"]
-    assert said("swin") == ["last (1, 4, 4, 384)"]
+    assert said("swin") == ["first round", "last (1, 4, 4, 384)", "last round"]
     assert said("gpt2-12") == []
     assert said("gpt2-12-cache") == ["all 24"]
     assert said("densenet121") == ["all 6", "each"]

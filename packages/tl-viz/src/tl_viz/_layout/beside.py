@@ -23,13 +23,13 @@ BESIDE, OVER = 4.5, 3.0
 TEXT, LINE, AWAY = 50, 1, 1000
 """How bad it is to lie on a text, on a line, or outside of the picture."""
 
-LEAP = 3
+LEAP = 10
 """How bad it is to stand behind another line, which seems to be meant."""
 
 BAND = 200.0
 """What stands in a picture is looked up by bands of this height."""
 
-REACH = 400.0
+REACH = 600.0
 """How far from its arrow a text may stand, along the line."""
 
 STEP = 6.0
