@@ -19,7 +19,7 @@ class OpContext(OpFacts):
     is not here, and neither is the value: `trace.find(where(...))` shows the predicate the `Op` itself.
     """
 
-    __slots__ = ()
+    __slots__ = ("_record",)
 
     def __init__(self, record: OpRecord) -> None:
         object.__setattr__(self, "_record", record)

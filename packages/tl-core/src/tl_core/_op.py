@@ -35,7 +35,10 @@ class Op(OpFacts):
         ((3, 2), ('input_1:1',), ('weight', 'bias'))
     """
 
-    __slots__ = ("__weakref__", "_state")
+    # In this order Python lets go of them. The record first: the list of ops then still holds the records and values
+    # before it, and frees them one by one, last first. A chain of 100,000 values that only its end held would be freed
+    # by recursion, by torch too.
+    __slots__ = ("__weakref__", "_record", "_state")
 
     def __init__(self, state: State, record: OpRecord) -> None:
         self._state = state

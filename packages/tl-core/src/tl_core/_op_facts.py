@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class OpFacts:
     """The facts of an op that a running capture knows as well as a finished trace: base of `Op` and `OpContext`."""
 
-    __slots__ = ("_record",)
+    __slots__ = ()
     _record: OpRecord
 
     @property

@@ -83,19 +83,6 @@ class State:
             attribute=name,
         )
 
-    def _drop_values(self) -> None:
-        """Let go of the values, last first.
-
-        A framework that chains gradients holds each value's past by the value. In this order each value goes while the
-        one before it is still held, so that no chain is freed link by link, which a long one does by recursion.
-        """
-        for op in reversed(self.records.ops):
-            op.payload = None
-
-    def __del__(self) -> None:
-        if not self.closed:
-            self._drop_values()
-
     def require_open(self) -> None:
         """Refuse after `close`."""
         if self.closed:
@@ -106,7 +93,8 @@ class State:
         if self.closed:
             return
         self.closed = True
-        self._drop_values()
+        for op in reversed(self.records.ops):  # a value goes while the one that it was made of is still held: see `Op`
+            op.payload = None
         del self.records, self.info, self.annotations
         del self._edges, self._grouping, self._labels, self._distances, self._cost, self._outputs, self._calls
         trim_heap()
