@@ -214,6 +214,11 @@ def test_totals_count_what_is_drawn():
     assert notes == ("175 ops in 24 items · tinted boxes: 25.6M params", "not drawn: 106 buffers")
 
 
+def test_outputs_that_are_drawn_as_one_say_how_many_tensors_they_are():
+    rows = [[row.text for row in node.rows] for node in picture(load("gpt2-12-cache"), DEFAULTS).scene.nodes()]
+    assert rows[-1] == ["output.cache.layers.0.keys…11.values", "24 tensors", "(1, 4, 16, 24)"]  # keys and values of 12
+
+
 def test_what_no_output_depends_on_says_what_it_is():
     run = Recorder()
     x = run.input()

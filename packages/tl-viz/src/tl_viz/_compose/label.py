@@ -255,6 +255,8 @@ def badge_text(tree: Tree, branch: Branch, *, around: int = 1) -> str:
     if branch.copies > 1:
         if is_one_call(tree, branch):
             return f"{branch.copies} outputs"
+        if branch.op >= 0 and tree.network.roles[branch.op] in {"input", "output"}:
+            return f"{branch.copies} tensors"
         if branch.looped:
             return f"↻{branch.copies} same weights"
         parts = [child for child in branch.children if child.call >= 0] if branch.kind == "run" else []
