@@ -8,6 +8,8 @@ from recorder import Recorder
 
 from tl_viz._display import Words
 from tl_viz._draw import picture
+from tl_viz._layout import Room, Wish
+from tl_viz._layout.geometry import Geometry, Line
 from tl_viz._write.pdf import to_pdf
 
 
@@ -143,3 +145,26 @@ def test_the_gallery_names_what_its_lines_mean():
     assert said("gpt2-12-cache") == ["all 24"]
     assert said("densenet121") == ["all 6", "each"]
     assert said("gru-500") == ["each round", "first round", "last round"]
+
+
+def beside(*others, arrow=False):
+    """Left end and middle of a text of 50 × 8 at a line from (100, 0) down to (100, 100), among other lines."""
+    lines = ((100, 0, 100, 100), *others)
+    drawn = tuple(Line(at, line, arrow or not at) for at, line in enumerate(lines))
+    room = Room(Geometry(300, 120, {}, {}, drawn, ()), [], [])
+    x, y = room.place(Wish((((100, 0), (100, 100)),), 50, 8))
+    return x, y + 4
+
+
+def test_a_text_stands_on_the_side_without_another_line():
+    # 4.5 away from its line, on the right, it ends at 154.5: nearer than 10 to a line at 160, not to one at 165
+    assert beside() == (104.5, 95)
+    assert beside((165, 0, 165, 100)) == (104.5, 95)
+    assert beside((160, 0, 160, 100)) == (45.5, 95)
+
+
+def test_a_text_keeps_away_from_the_arrowhead_of_another_line():
+    # the head at (168, 95) begins at 162, which is nearer than 10 to 154.5
+    line = (168, 0, 168, 95)
+    assert beside(line) == (104.5, 95)
+    assert beside(line, arrow=True) == (45.5, 95)

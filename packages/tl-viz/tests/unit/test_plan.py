@@ -97,7 +97,19 @@ def test_a_run_of_several_items_names_all_its_copies():
         x = run.layer(f"down.{index}", "Down", "linear", x, size=(8, 8))
         x = run.layer(f"pool.{index}", "Pool", "max_pool", x)
     _, frames = texts(run.done(x).draw(collapse="none", fold_repeats=True))
-    assert frames == ["down.0…3, pool.0…3 ×4 64 params each · 256 in all"]
+    assert frames == ["down.0…3, pool.0…3 ×4 own weights 64 params each · 256 in all"]
+
+
+def test_copies_that_also_read_one_parameter_together_claim_no_weights_of_their_own():
+    run = Recorder()
+    x = run.input()
+    for index in range(4):
+        with run.module(f"h.{index}", "Block"):
+            x = run.layer(f"h.{index}.fc", "Linear", "linear", x, size=(8, 8))
+            x = run.op("mul", x, params=[("scale", (8,))])
+    _, frames = texts(run.done(x).draw(collapse="none", fold_repeats=True))
+    assert not any("own weights" in title for title in frames), frames
+    assert any("×4" in title for title in frames), frames
 
 
 def test_layers_that_read_all_before_them_say_so():

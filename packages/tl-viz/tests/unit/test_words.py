@@ -91,7 +91,7 @@ def test_copies_say_what_each_has_and_all_have():
 def test_copies_of_different_sizes_say_the_first_and_the_last():
     drawing = picture(load("unet"), DEFAULTS)
     # DoubleConv(a, b) has 9ab + 9bb + 6b: 2,832 for (3, 16), 14,016, 55,680, and 221,952 for (64, 128)
-    assert titles(drawing)[0] == "down.0…3, pool ≈×4 2.83k→222k params each · 294k in all"
+    assert titles(drawing)[0] == "down.0…3, pool ≈×4 own weights 2.83k→222k params each · 294k in all"
     assert rows_of(drawing, "pool") == [["pool", "MaxPool2d", "(1, 16→128, 32→4, 32→4)"]]
 
 
@@ -112,7 +112,7 @@ def test_many_copies_that_alternate_name_the_first_and_the_last():
         kind, function = ("Dropout", "dropout") if index % 2 else ("Linear", "linear")
         x = run.layer(f"net.{index}", kind, function, x, size=None if index % 2 else (8, 8))
     (title,) = titles(run.done(x).draw(collapse="none", fold_repeats=True))
-    assert title == "net.0–1, 2–3 … 8–9 ×5 64 params each · 320 in all"
+    assert title == "net.0–1, 2–3 … 8–9 ×5 own weights 64 params each · 320 in all"
 
 
 def test_numbers_that_are_left_out_are_not_in_the_range():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tl_viz._compose.address import address_of, run_address
 from tl_viz._compose.inside import inside, own_params
 from tl_viz._compose.shared import shared_text
-from tl_viz._compose.sums import calls_of, ops_text, params_of, params_text, rounds_of
+from tl_viz._compose.sums import calls_of, has_own, ops_text, params_of, params_text, rounds_of
 from tl_viz._measure import SLOT_SIZE, shorten, text_width
 from tl_viz._names import address_range, count, relative, shape_range, summary
 from tl_viz._scene import TextRow
@@ -259,8 +259,7 @@ def badge_text(tree: Tree, branch: Branch, *, around: int = 1) -> str:
             return f"{branch.copies} tensors"
         if branch.looped:
             return f"↻{branch.copies} same weights"
-        parts = [child for child in branch.children if child.call >= 0] if branch.kind == "run" else []
-        own = " own weights" if all(params_of(tree, part) for part in parts or [branch]) else ""
+        own = " own weights" if has_own(tree, branch) else ""
         reads = ", each reads all before" if branch.dense else ""
         return f"{'' if branch.alike else '≈'}×{branch.copies}{own}{reads}"
     if rounds <= 1 or rounds == around:

@@ -34,6 +34,18 @@ def params_of(tree: Tree, branch: Branch) -> int:
     return _params(tree, branch.first, branch.last_end)
 
 
+def has_own(tree: Tree, branch: Branch) -> bool:
+    """Whether every copy of a stack holds parameters, and reads none that another copy reads."""
+    met: set[str] = set()
+    for shift in shifts_of(branch, HERE):
+        ops = tree.op_at[branch.first + shift : branch.end + shift]
+        read = {address for op in ops for address in tree.network.weights.get(op, ())}
+        if not any(tree.network.params[op] for op in ops) or not met.isdisjoint(read):
+            return False
+        met |= read
+    return True
+
+
 def _params(tree: Tree, first: int, end: int) -> int:
     params, op_at = tree.network.params, tree.op_at
     return sum(params[op_at[at]] for at in range(first, end))

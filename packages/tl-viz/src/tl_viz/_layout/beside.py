@@ -26,6 +26,12 @@ TEXT, LINE, AWAY = 50, 1, 1000
 LEAP = 10
 """How bad it is to stand behind another line, which seems to be meant."""
 
+NEAR, DETOUR = 10.0, 60.0
+"""A text closer to another line seems to belong to that one; how many pixels along its own line are as bad."""
+
+TIP = 6.0
+"""An arrowhead counts as another line, this far around its point."""
+
 BAND = 200.0
 """What stands in a picture is looked up by bands of this height."""
 
@@ -57,6 +63,7 @@ class Room:
     def __init__(self, geometry: Geometry, solid: list[Rect], frames: list[Rect]) -> None:
         self.width, self.height = geometry.width, geometry.height
         self.bands: dict[int, list[tuple[Area, int]]] = {}
+        self.lines: dict[int, list[Area]] = {}
         for rect in solid:
             self.take((rect.x, rect.y, rect.x + rect.width, rect.y + rect.height), TEXT)
         for x, y, width, height in frames:
@@ -64,36 +71,49 @@ class Room:
                 self.take(_area(start, end), LINE)
         for line in geometry.lines:
             for start, end in pairwise(line.points):
-                self.take(_area(start, end), LINE)
+                area = _area(start, end)
+                self.take(area, LINE)
+                self._draw(area)
+            if line.arrow:
+                self._draw(_tip(line.points[-1]))
+
+    def _draw(self, area: Area) -> None:
+        for band in _bands(area):
+            self.lines.setdefault(band, []).append(area)
 
     def take(self, area: Area, weight: int) -> None:
         """Note that something stands there, and how bad it is to lie on it."""
-        for band in range(int(area[1] // BAND), int(area[3] // BAND) + 1):
+        for band in _bands(area):
             self.bands.setdefault(band, []).append((area, weight))
 
     def place(self, wish: Wish) -> Point:
         """Return the left upper corner of a text and take its room: the nearest free one, or else the least bad."""
-        best: tuple[int, Point] | None = None
-        for (x, y), between in _corners(wish):
-            area = (x - CLEAR, y - CLEAR, x + wish.width + CLEAR, y + wish.height + CLEAR)
-            meets = self._meets(area) + (LEAP * self._meets(between) if between else 0)
-            if best is None or meets < best[0]:
-                best = (meets, (x, y))
-            if not meets:
+        best: tuple[int, float, Point] | None = None
+        own = {_area(start, end) for points in wish.lines for start, end in pairwise(points)}
+        own.add(_tip(wish.lines[0][-1]))
+        for far, (corner, between) in _corners(wish):
+            if best and not best[0] and far >= best[1]:
                 break
-        corner = best[1] if best else wish.lines[0][-1]
-        self.take((corner[0], corner[1], corner[0] + wish.width, corner[1] + wish.height), TEXT)
+            area = _around(corner, wish, CLEAR)
+            meets = self._meets(area) + (LEAP * self._meets(between) if between else 0)
+            if best and meets > best[0]:
+                continue
+            score = meets, far + DETOUR * self._others(_around(corner, wish, NEAR), own)
+            if best is None or score < best[:2]:
+                best = (*score, corner)
+        corner = best[2] if best else wish.lines[0][-1]
+        self.take(_around(corner, wish, 0), TEXT)
         return corner
+
+    def _others(self, area: Area, own: set[Area]) -> int:
+        """Return how many pieces of other lines there are in an area."""
+        found = {line for band in _bands(area) for line in self.lines.get(band, ()) if _meet(line, area)}
+        return len(found - own)
 
     def _meets(self, area: Area) -> int:
         left, top, right, bottom = area
         outside = left < 0 or right > self.width or top < 0 or bottom > self.height
-        met = {
-            entry
-            for band in range(int(top // BAND), int(bottom // BAND) + 1)
-            for entry in self.bands.get(band, ())
-            if entry[0][0] < right and entry[0][2] > left and entry[0][1] < bottom and entry[0][3] > top
-        }
+        met = {entry for band in _bands(area) for entry in self.bands.get(band, ()) if _meet(entry[0], area)}
         return sum(weight for _, weight in met) + (AWAY if outside else 0)
 
 
@@ -101,8 +121,25 @@ def _area(start: Point, end: Point) -> Area:
     return min(start[0], end[0]), min(start[1], end[1]), max(start[0], end[0]), max(start[1], end[1])
 
 
-def _corners(wish: Wish) -> list[Corner]:
-    """Return left upper corners of a text along its lines, on either side, those near the arrow and the line first."""
+def _around(corner: Point, wish: Wish, clear: float) -> Area:
+    x, y = corner
+    return x - clear, y - clear, x + wish.width + clear, y + wish.height + clear
+
+
+def _tip(point: Point) -> Area:
+    return point[0] - TIP, point[1] - TIP, point[0] + TIP, point[1] + TIP
+
+
+def _bands(area: Area) -> range:
+    return range(int(area[1] // BAND), int(area[3] // BAND) + 1)
+
+
+def _meet(one: Area, other: Area) -> bool:
+    return one[0] < other[2] and one[2] > other[0] and one[1] < other[3] and one[3] > other[1]
+
+
+def _corners(wish: Wish) -> list[tuple[float, Corner]]:
+    """Return how far from the arrow and the line a text may stand, the nearest first, and its left upper corner there."""
     found: list[tuple[float, int, Corner]] = []
     gone = 0.0
     for points in wish.lines:
@@ -112,7 +149,7 @@ def _corners(wish: Wish) -> list[Corner]:
                 for far, corner in _along(wish, end, start, length):
                     found.append((gone + far, len(found), corner))
             gone += length
-    return [corner for _, _, corner in sorted(found)]
+    return [(far, corner) for far, _, corner in sorted(found, key=lambda one: one[:2])]
 
 
 def _along(wish: Wish, end: Point, start: Point, length: float) -> Iterator[tuple[float, Corner]]:
