@@ -9,7 +9,7 @@ from tl_core._payload import materialize
 from tl_core._perturb import Base, Perturber, parents_of
 from tl_core._record import AliasRead, CallRecord, OpRecord
 from tl_core._replay import Arguments, Replayed, UnreplayableError, leaves_in, leaves_of, leaves_of_argument
-from tl_core._validate_finding import Finding
+from tl_core._validate_finding import Finding, nothing_finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -176,13 +176,7 @@ class CallChecker:
             if not output.parents or self._constant[output.index]:
                 self.exempted["constant_without_finite_values"] += 1
                 continue
-            yield Finding(
-                output.index,
-                "degenerate_forward",
-                "no element of its output is finite, so nothing can be checked",
-                saved=value,
-                extra={"degenerate_kind": "non_finite_output", "scope": "op"},
-            )
+            yield nothing_finite(output.index, value)
 
     def _narrowed(self, base: Base) -> Iterator[Finding]:
         """Arguments in memory that others wrote: what they hold must come from the recorded parents."""

@@ -32,6 +32,17 @@ class Finding(NamedTuple):
     extra: Mapping[str, object] = _NOTHING
 
 
+def nothing_finite(op: int, saved: object) -> Finding:
+    """What is wrong with an op whose output `saved` holds no finite element."""
+    return Finding(
+        op,
+        "degenerate_forward",
+        "no element of its output is finite, so nothing can be checked",
+        saved=saved,
+        extra={"degenerate_kind": "non_finite_output", "scope": "op"},
+    )
+
+
 @final
 class ModuleTruth(NamedTuple):
     """What the caller of a module received in the plain forward."""

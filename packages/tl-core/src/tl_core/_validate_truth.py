@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tl_core._payload import materialize
-from tl_core._validate_finding import Finding
+from tl_core._validate_finding import Finding, nothing_finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -173,13 +173,7 @@ def _non_finite(origin: OpRecord, output: OpRecord, examiner: Examiner) -> Findi
     """What is wrong where the elements came from that are not finite and reach an output."""
     saved = materialize(origin.payload)
     if origin.call is not None and origin.parents and examiner.finiteness(saved) == "none":
-        return Finding(
-            origin.index,
-            "degenerate_forward",
-            "no element of its output is finite, so nothing can be checked",
-            saved=saved,
-            extra={"degenerate_kind": "non_finite_output", "scope": "op"},
-        )
+        return nothing_finite(origin.index, saved)
     return Finding(
         origin.index,
         "perturbation",

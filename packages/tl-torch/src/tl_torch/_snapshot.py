@@ -114,10 +114,12 @@ _JUST_BELOW_32_MIB = (1 << 25) - (1 << 16)
 class Keeper:
     """Turns outputs into payloads as the options of the run say."""
 
-    __slots__ = ("_compact", "_detach", "_mode", "attached")
+    __slots__ = ("_compact", "_detach", "_mode", "attached", "references")
 
     def __init__(self, mode: SaveMode, *, detach: bool, compact: bool) -> None:
         self._mode: SaveMode = mode
+        self.references = mode == "reference"
+        """Whether payloads are the model's own tensors."""
         self._detach = detach
         self.attached = not detach and mode != "view"
         """Whether payloads keep the autograd graph that made them."""

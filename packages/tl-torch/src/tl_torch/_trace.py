@@ -185,6 +185,7 @@ class _Run:
         spread = may_be_distributed()
         if spread:
             check_distributed(target.model, given.named())
+        self._references = keeper.references
         self._recorder = Recorder(self._builder, target.model, policy, keeper, _run.__code__)
         sources = self._recorder.sources
         self._inputs = list(given.tensors())
@@ -232,7 +233,8 @@ class _Run:
             remove()
         with torch_function_disabled():
             recorder.reader.check_state(self._inputs)
-            recorder.writes.mark_references(self._builder.ops)
+            if self._references:
+                recorder.writes.mark_references(self._builder.ops)
         recorder.writes.check_buffers()
         self._diagnostics.settle()
         return self._finish(start, "complete", output)
