@@ -48,8 +48,8 @@ def build_loop(count):
     for number, name in enumerate(("w", "u")):
         cell = builder.module_record(name, "Linear", False)
         builder.param(f"{name}.weight", (16, 16), "float32", "cpu", True, None)
-        cell.params.append(number)
-        root.children.append(cell.index)
+        cell.params += (number,)
+        root.children += (cell.index,)
         cells.append(cell)
     x = builder.source("input", "x", (2, 99, 16), "float32", "cpu", False)
     call_of_root = builder.enter(root)
@@ -80,8 +80,8 @@ def build_stack(count):
     for number in range(count // 4):
         block = builder.module_record(f"blocks.{number}", "Linear", False)
         builder.param(f"blocks.{number}.weight", (16, 16), "float32", "cpu", True, None)
-        block.params.append(number)
-        root.children.append(block.index)
+        block.params += (number,)
+        root.children += (block.index,)
         inside = builder.enter(block)
         y = call(builder, "linear", [h], 2, (number,))
         builder.exit(inside)

@@ -4,6 +4,7 @@ from tl_core._accessor import Accessor as Accessor
 from tl_core._aten import AtenOp as AtenOp
 from tl_core._aten import AtenOwner as AtenOwner
 from tl_core._aten import TensorFacts as TensorFacts
+from tl_core._autograd import DifferentiatingBackend as DifferentiatingBackend
 from tl_core._backend import Backend as Backend
 from tl_core._backend import HostArray as HostArray
 from tl_core._backend import MemoryKey as MemoryKey
@@ -179,6 +180,7 @@ __all__ = [
     "HostArray",
     "Layer",
     "Leaf",
+    "DifferentiatingBackend",
     "LendingBackend",
     "LiveNames",
     "LookupFailedError",

@@ -6,6 +6,7 @@ from dataclasses import fields
 from os.path import basename
 from typing import TYPE_CHECKING, Generic, TypeVar, cast, final
 
+from tl_core._autograd import node_name
 from tl_core._bundle_aten import encode_aten
 from tl_core._bundle_columns import (
     FUNCTION_KEY,
@@ -110,7 +111,7 @@ class TableEncoder:
         groups = info.groups
         facts = {field.name: getattr(info, field.name) for field in fields(info) if field.name not in SEPARATE_FIELDS}
         return Tables(
-            ops=self._ops(records.ops, labels),
+            ops=self._ops(records.ops, labels, info.backend),
             calls=self._calls(records.calls),
             module_calls=self._module_calls(records.module_calls),
             modules=self._modules(records.modules),
@@ -150,7 +151,7 @@ class TableEncoder:
             layout=[layout_of(value) for value in values],
         )
 
-    def _ops(self, ops: list[OpRecord], labels: Sequence[str] | None) -> OpColumns:
+    def _ops(self, ops: list[OpRecord], labels: Sequence[str] | None, backend: str) -> OpColumns:
         string, shape = self._string, self._shape
         kinds = {kind: code for code, kind in enumerate(OP_KINDS)}
         return OpColumns(
@@ -162,7 +163,7 @@ class TableEncoder:
             dtype=[self._dtype(op.dtype) for op in ops],
             device=[string(str(op.device)) for op in ops],
             requires_grad=[int(op.requires_grad) for op in ops],
-            grad_fn=[self._optional(op.grad_fn) for op in ops],
+            grad_fn=[self._optional(node_name(op, backend)) for op in ops],
             payload=[-1 if op.payload is None else self._payload(op, labels) for op in ops],
             address=[string(op.address) for op in ops],
             module=[_index(op.module) for op in ops],

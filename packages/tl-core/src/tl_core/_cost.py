@@ -62,11 +62,8 @@ class TraceCost:
         """
         if self._calls is None:
             formula = backend(self._backend_name).cost
-            outputs: list[list[OpRecord]] = [[] for _ in self._records.calls]
-            for op in self._records.ops:
-                if op.call is not None:
-                    outputs[op.call.index].append(op)
-            self._calls = tuple(formula(call, outputs[call.index]) for call in self._records.calls)
+            outputs = _outputs(self._records)
+            self._calls = tuple([formula(call, outputs[call.index]) for call in self._records.calls])
         return self._calls
 
     @property
@@ -214,6 +211,15 @@ def tensor_bytes(shape: tuple[int, ...], dtype: object) -> int:
         dtype: the framework's dtype or its plain name.
     """
     return (prod(shape) * item_bits(plain_dtype(dtype)) + 7) // 8
+
+
+def _outputs(records: Records) -> list[tuple[OpRecord, ...]]:
+    """The ops that each call made."""
+    outputs: list[tuple[OpRecord, ...]] = [()] * len(records.calls)
+    for op in records.ops:
+        if op.call is not None:
+            outputs[op.call.index] += (op,)
+    return outputs
 
 
 def _held_bytes(tensors: Sequence[ParamRecord] | Sequence[BufferRecord]) -> Bytes:

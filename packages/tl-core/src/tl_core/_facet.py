@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast, final
 
+from tl_core._autograd import node_name
 from tl_core._cost import tensor_bytes
 from tl_core._distance import UNREACHED
 from tl_core._payload import hand_out, location
@@ -74,9 +75,10 @@ class PayloadFacet:
 class AutogradFacet:
     """What autograd knows of an op's output."""
 
-    __slots__ = ("_record",)
+    __slots__ = ("_record", "_state")
 
-    def __init__(self, record: OpRecord) -> None:
+    def __init__(self, state: State, record: OpRecord) -> None:
+        self._state = state
         self._record = record
 
     @property
@@ -87,7 +89,7 @@ class AutogradFacet:
     @property
     def grad_fn(self) -> str | None:
         """Class name of the autograd node that made the output, such as `ReluBackward0`; known where the value was kept attached."""
-        return self._record.grad_fn
+        return node_name(self._record, self._state.info.backend)
 
     def __repr__(self) -> str:
         return f"<autograd: requires_grad={self.requires_grad}, grad_fn={self.grad_fn}>"

@@ -206,7 +206,7 @@ class Op(OpFacts):
     @property
     def autograd(self) -> AutogradFacet:
         """What autograd knows of it."""
-        return AutogradFacet(self._record)
+        return AutogradFacet(self._state, self._record)
 
     @property
     def cost(self) -> CostFacet:

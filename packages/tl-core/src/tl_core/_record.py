@@ -154,7 +154,7 @@ class OpRecord(Struct, gc=False, eq=False):
     device: object
     requires_grad: bool
     grad_fn: str | None
-    """Class name of the autograd node where the value was kept, or None."""
+    """Class name of the autograd node where the kept value does not lead to it, or None; `node_name` asks the value."""
     payload: object
     """The saved value: a framework tensor, a lazy payload, or None."""
     address: str

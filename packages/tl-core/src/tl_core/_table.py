@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, final
 
+from tl_core._autograd import node_name
 from tl_core._cost import plain_dtype, tensor_bytes
 from tl_core._errors import (
     ArgumentTypeError,
@@ -318,7 +319,7 @@ COLUMNS: Mapping[str, Callable[[_Table], ColumnValues]] = {
     "kernel": lambda table: [None if op.call is None else op.call.kernel for op in table.ops],
     "func_call_id": lambda table: [0 if op.call is None else op.call.index + 1 for op in table.ops],
     "output_index": lambda table: [op.position for op in table.ops],
-    "grad_fn": lambda table: [op.grad_fn for op in table.ops],
+    "grad_fn": lambda table: [node_name(op, table.state.info.backend) for op in table.ops],
     "max_from_input": _hops("max_from_input"),
     "min_to_output": _hops("min_to_output"),
     "max_to_output": _hops("max_to_output"),

@@ -13,7 +13,7 @@ from tl_torch._replay import TorchExaminer
 from tl_torch._replay_layout import laid_in
 from tl_torch._snapshot import lend
 from tl_torch._structure import tensors_in
-from tl_torch._torch_private import data_address, host_bytes
+from tl_torch._torch_private import copied_node_name, data_address, host_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -80,6 +80,10 @@ class TorchBackend:
     def lend(self, value: object) -> torch.Tensor:
         """A tensor equal to a payload; writing to it leaves the payload as it was."""
         return lend(cast("torch.Tensor", value))
+
+    def node_name(self, value: object) -> str | None:
+        """Class name of the autograd node that made the tensor of which a payload is a copy; None where none did."""
+        return copied_node_name(cast("torch.Tensor", value))
 
     def identify(self, function: Callable[..., Any]) -> str | None:
         """The name under which `resolve` finds a function again; None for one that has no such name."""

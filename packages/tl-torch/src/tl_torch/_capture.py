@@ -290,10 +290,12 @@ class Recorder(TorchFunctionMode):
             memory = self._memories[memory_key] = Memory(record, shared, pin_storage_key(output))
         if self._save_all or (self._save_some and self._policy.wants(record)):
             record.payload = self._keeper.keep(output, memory)
-            # Torch keeps a wrapper for each node that was looked at, and frees a chain of 30,000 such nodes by
-            # recursion until the stack overflows. An attached payload holds each of them a second time.
-            if record.requires_grad and self._keeper.attached:
-                record.grad_fn = node_name(output)
+            if (
+                record.requires_grad
+                and self._keeper.attached
+                and (self._keeper.references or not torch.is_grad_enabled())
+            ):
+                record.grad_fn = node_name(output)  # elsewhere the payload leads to it
         entry = Entry(weakref.ref(output), record, version_of(output), memory)
         known, key = self._known, id(output)
         before = known.get(key)

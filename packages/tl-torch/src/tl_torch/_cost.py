@@ -41,11 +41,7 @@ def cost(call: CallRecord, outputs: Sequence[OpRecord]) -> OpCost | None:
     """
     if not outputs:
         return FREE
-    if not _is_torch(str(getattr(call.func, "__module__", None) or "torch")):
-        return None
-    found = _find(call.kernel)
-    if found is None and "::" not in call.kernel:  # an operator of another namespace may share the name of one
-        found = _find(call.name)
+    found = _formula(getattr(call.func, "__module__", None), call.kernel, call.name)
     if found is None:
         return None
     try:
@@ -55,6 +51,16 @@ def cost(call: CallRecord, outputs: Sequence[OpRecord]) -> OpCost | None:
 
 
 @cache
+def _formula(module: object, kernel: str, name: str) -> Formula | None:
+    """The formula of an operator by the module of its function, by what ran, and by its name."""
+    if not _is_torch(str(module or "torch")):
+        return None
+    found = _find(kernel)
+    if found is None and "::" not in kernel:  # an operator of another namespace may share the name of one
+        found = _find(name)
+    return found
+
+
 def _is_torch(module: str) -> bool:
     """Whether a function of that module is torch's own: a custom operator may share the name of one."""
     if module.startswith("torch._ops."):
@@ -62,7 +68,6 @@ def _is_torch(module: str) -> bool:
     return module.partition(".")[0] == "torch"
 
 
-@cache
 def _find(name: str) -> Formula | None:
     """Look an operator up: as it is written, then without the marks of its namespace, overload and in-place form."""
     if name in FORMULAS:

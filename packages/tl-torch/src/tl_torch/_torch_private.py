@@ -27,9 +27,8 @@ current_functorch_level: Any = _C._functorch.maybe_current_level
 is_functional_tensor: Any = cast("Any", torch)._is_functional_tensor
 
 
-def storage_key(tensor: torch.Tensor) -> int:
-    """Identity of the memory that `tensor` lies in, without touching the memory."""
-    return tensor.untyped_storage()._cdata
+storage_key: Callable[[torch.Tensor], int] = _C._storage_address
+"""Identity of the memory that a tensor lies in, without touching the memory and without making an object for it."""
 
 
 def pin_storage_key(tensor: torch.Tensor) -> int:
@@ -46,18 +45,17 @@ def unpin_storage_key(token: int) -> None:
 
 
 def storage_use_count(key: int) -> int:
-    """Number of holders of a storage, the asking wrapper included."""
+    """Number of holders of a storage."""
     return _C._storage_Use_Count(key)
 
 
 def _fresh_use_count() -> int:
     tensor = torch.empty(1)
-    storage = tensor.untyped_storage()
-    return storage_use_count(storage._cdata)
+    return storage_use_count(storage_key(tensor))
 
 
 FRESH_USE_COUNT = _fresh_use_count()
-"""What `storage_use_count` says while only one tensor and one storage wrapper hold the memory."""
+"""What `storage_use_count` says while only one tensor holds the memory."""
 
 
 def version_of(tensor: torch.Tensor) -> int:
@@ -309,3 +307,12 @@ def node_name(tensor: torch.Tensor) -> str | None:
     except RuntimeError:  # a view that was made without gradients, whose memory was written since
         return None
     return None if node is None else type(node).__name__
+
+
+def copied_node_name(copy: torch.Tensor) -> str | None:
+    """Class name of the autograd node that made the tensor of which `copy` is an attached copy."""
+    node: Any = copy.grad_fn
+    if node is None:
+        return None
+    above = node.next_functions[0][0]
+    return None if above is None or above.name().endswith("AccumulateGrad") else type(above).__name__

@@ -25,6 +25,7 @@ from tl_core import (
     unknown_option,
 )
 from tl_torch._capture import Recorder
+from tl_torch._collector import collections
 from tl_torch._diagnostics import Diagnostics
 from tl_torch._distributed_preflight import check_distributed, check_distributed_kinds, may_be_distributed
 from tl_torch._honesty import warn_of_kinds
@@ -204,7 +205,8 @@ class _Run:
     def trace(self) -> Trace:
         start = perf_counter_ns()
         try:
-            trace = self._record(start)
+            with collections.limited():
+                trace = self._record(start)
         except BaseException as error:
             partial = self._finish(start, "failed", None, reason=_in_one_line(error))
             with suppress(AttributeError):  # an exception class may refuse attributes

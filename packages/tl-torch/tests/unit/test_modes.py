@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 import torch
 from graphs import edges, named, run
@@ -47,6 +49,32 @@ def test_gradients_off() -> None:
     op = named(trace)["linear.1"]
     assert not op.autograd.requires_grad
     assert op.autograd.grad_fn is None
+
+
+class Mixed(nn.Module):
+    """Nodes of several kinds: of a leaf made on the way, a view, a write into it, and a write without gradients."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        leaf = torch.ones(4, requires_grad=True)
+        h = (x * leaf).view(-1)
+        h.add_(1)
+        with torch.no_grad():
+            h.mul_(2)
+        return h.relu()
+
+
+@pytest.mark.parametrize("save_mode", ["copy", "reference"])
+def test_names_of_autograd_nodes(save_mode: Literal["copy", "reference"]) -> None:
+    trace = tl.trace(Mixed(), X, save_mode=save_mode)
+    names = [(op.func_name, op.autograd.grad_fn) for op in trace.ops if op.kind == "op"]
+    assert names == [
+        ("ones", None),
+        ("mul", "MulBackward0"),
+        ("view", "ViewBackward0"),
+        ("add_", "AsStridedBackward0"),  # torch makes a view anew from its base that was written
+        ("mul_", "AsStridedBackward0"),
+        ("relu", "ReluBackward0"),
+    ]
 
 
 def test_inference_only() -> None:
