@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
@@ -17,12 +18,13 @@ Spot = tuple[str, int, int, int, int]
 class CallSites:
     """Call sites by content, numbered from 0."""
 
-    __slots__ = ("_by_content", "_by_identity", "_cuts", "_inner", "frames")
+    __slots__ = ("_below", "_by_content", "_by_identity", "_cuts", "_inner", "frames")
 
     def __init__(self) -> None:
         self._by_identity: dict[int, int] = {}
         self._by_content: dict[tuple[object, ...], int] = {}
         self._inner: dict[tuple[int, int], int] = {}
+        self._below: dict[tuple[int, int], int] = {}
         self._cuts: dict[tuple[int, ...], int] = {}
         self.frames: list[Frames] = []
         """Frames of each site."""
@@ -69,12 +71,24 @@ class CallSites:
             known = self._inner[site, depth] = self._intern(frames[: len(frames) - depth])
         return known
 
+    def below(self, site: int, outer: Frames) -> int:
+        """How many of the outermost frames of a call site are those of `outer`, which may be cut off there."""
+        key = (site, self.number(outer))
+        known = self._below.get(key)
+        if known is None:
+            frames = self.frames[site]
+            depth = min(len(frames), len(outer))
+            while frames[len(frames) - depth :] != outer[:depth]:
+                depth -= 1
+            known = self._below[key] = depth
+        return known
+
 
 @final
 class Chains:
     """Each op's link to the op before it at the same place."""
 
-    __slots__ = ("_anchors", "_ops", "_spots", "bound", "link", "loose", "order", "sites")
+    __slots__ = ("_anchors", "_calls", "_ops", "_spots", "bound", "link", "loose", "order", "sites")
 
     def __init__(self, records: Records) -> None:
         self.sites = CallSites()
@@ -84,6 +98,7 @@ class Chains:
         self.order = [0] * len(records.ops)
         """Position of each op in a round of what is called at its place."""
         self._ops = records.ops
+        self._calls = records.module_calls
         self._anchors = anchor_calls(records)
         repeated = _repeated(records, self._anchors)
         self._spots: dict[int, list[tuple[int, Spot]]] = {call: [] for calls in repeated for call in calls}
@@ -167,23 +182,37 @@ class Chains:
     def _link_between_calls(self, calls: Sequence[int], loops: set[int]) -> None:
         """Link the k-th op at a spot in one call of a module with the k-th in the call before."""
         seen: dict[object, int] = {}
-        link, sites = self.link, self.sites
+        link = self.link
+        for index, key in self._keyed(calls):
+            before = seen.get(key)
+            if before is not None:
+                link[index] = before
+                loops.discard(index)
+                self.bound.append(index)
+            seen[key] = index
+
+    def _keyed(self, calls: Sequence[int]) -> list[tuple[int, object]]:
+        """The ops inside some calls of one module, each with what it shares with the same op of another call."""
+        sites = self.sites
+        keyed: list[tuple[int, object]] = []
+        last, nested = -1, False
         for call in calls:
             inside = self._spots[call]
             if not inside:
                 continue
-            depth = sites.shared_depth(tuple([spot[3] for _, spot in inside]))
+            nested |= min(inside)[0] < last
+            last = max(last, max(inside)[0])
+            outer = self._calls[call].site
+            shared = sites.shared_depth(tuple([spot[3] for _, spot in inside])) if outer is None else 0
             counts: dict[Spot, int] = {}
             for index, spot in inside:
                 name, position, module, full, order = spot
                 count = counts[spot] = counts.get(spot, 0) + 1
-                key = (name, position, module, sites.inside(full, depth), order, count)
-                before = seen.get(key)
-                if before is not None:
-                    link[index] = before
-                    loops.discard(index)
-                    self.bound.append(index)
-                seen[key] = index
+                depth = sites.below(full, outer) if outer else shared
+                keyed.append((index, (name, position, module, sites.inside(full, depth), order, count)))
+        if nested:  # a module that calls itself: what an inner call does is over before the outer one goes on
+            keyed.sort(key=itemgetter(0))
+        return keyed
 
 
 def _repeated(records: Records, anchors: Sequence[int]) -> list[list[int]]:

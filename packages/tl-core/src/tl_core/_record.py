@@ -104,6 +104,8 @@ class ModuleCallRecord(Struct, gc=False, eq=False):
     """Ops whose values entered as tensor arguments."""
     outputs: tuple[int, ...] = ()
     """Ops whose values the caller received."""
+    site: Frames | None = None
+    """Where the module was called; the frames of calls inside end with it. None where that is not known."""
 
     def __repr__(self) -> str:
         return f"<call {self.number} of module {self.module.address!r}>"

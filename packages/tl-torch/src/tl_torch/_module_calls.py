@@ -132,6 +132,7 @@ class ModuleCalls:
         recorder = self._recorder
         frames, handover = recorder.frames, recorder.handover
         call.inputs = handover.ops_in(given)
+        call.site = site
         outer, self.direct = self.direct, []
         closed = id(module) in recorder.sources.closed and not has_forward_hooks(module)
         outer_site, self.site = self.site, site if closed else None

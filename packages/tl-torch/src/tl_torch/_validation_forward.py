@@ -40,13 +40,13 @@ class BoundaryWatcher:
         self, original: Callable[..., Any], module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Run a module call and keep a snapshot of what it returns."""
-        result = original(module, *args, **kwargs)
-        if source_of(module) is not None:
-            return result  # the module that it was compiled from has been seen
         address = self._addresses.get(id(module))
-        if address is not None and current_functorch_level() is None:
-            kept = [self.snapshot(tensor) for _, tensor in tensors_in(result)]
-            self.modules.append(ModuleTruth(address, kept))
+        if address is None or source_of(module) is not None or current_functorch_level() is not None:
+            return original(module, *args, **kwargs)  # a module that was compiled is seen where its source runs
+        kept: list[torch.Tensor] = []
+        self.modules.append(ModuleTruth(address, kept))  # a module that calls itself begins before what it calls
+        result = original(module, *args, **kwargs)
+        kept.extend(self.snapshot(tensor) for _, tensor in tensors_in(result))
         return result
 
     def snapshot(self, tensor: torch.Tensor) -> torch.Tensor:

@@ -378,8 +378,9 @@ def test_labels_are_stored_and_not_derived_again(tmp_path: Path) -> None:
     assert [op.label for op in saved(grouped, tmp_path).ops] == [op.label for op in grouped.ops]
 
 
-CODED = {"func", "reference", "index"}
-"""Fields that stand in no column: they are gone on a loaded trace, or are the row itself."""
+CODED = {"func", "reference", "index", "site"}
+"""Fields that stand in no column: they are gone on a loaded trace, are the row itself, or only serve to find layers,
+which a bundle holds."""
 TABLES = [
     (records.OpRecord, columns.OpColumns, set()),
     (records.CallRecord, columns.CallColumns, {"frames"}),
