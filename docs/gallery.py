@@ -20,6 +20,9 @@ import tl_torch as tl
 
 FOLDER = Path(__file__).with_name("gallery")
 
+Inputs = torch.Tensor | dict[str, object]
+"""What a model is called with: one tensor, or arguments by name."""
+
 
 class DoubleConv(nn.Module):
     """Two convolutions with their norms."""
@@ -94,11 +97,17 @@ def _tokens(length: int, vocabulary: int) -> torch.Tensor:
     return torch.randint(0, vocabulary, (1, length))
 
 
-def _gpt2(layers: int, *, cache: bool) -> tuple[nn.Module, torch.Tensor]:
+def _gpt2(layers: int, *, cache: bool) -> tuple[nn.Module, Inputs]:
+    """Return the model and its tokens; with a cache, four new ones and the keys and values of sixteen before."""
     config = transformers.GPT2Config(
         n_layer=layers, n_embd=96, n_head=4, vocab_size=1000, bos_token_id=0, eos_token_id=0, use_cache=cache
     )
-    return transformers.GPT2LMHeadModel(config), _tokens(16, 1000)
+    model, tokens = transformers.GPT2LMHeadModel(config).eval(), _tokens(16, 1000)
+    if not cache:
+        return model, tokens
+    with torch.no_grad():
+        past = model(tokens).past_key_values
+    return model, {"input_ids": _tokens(4, 1000), "past_key_values": past}
 
 
 def _moe() -> tuple[nn.Module, torch.Tensor]:
@@ -121,7 +130,7 @@ NETWORKS = {
     "densenet121": ("DenseNet-121", lambda: (torchvision.models.densenet121(), torch.randn(1, 3, 64, 64))),
     "gpt2-12": ("GPT-2, 12 layers", lambda: _gpt2(12, cache=False)),
     "gpt2-48": ("GPT-2, 48 layers", lambda: _gpt2(48, cache=False)),
-    "gpt2-12-cache": ("GPT-2, 12 layers, with its key-value cache", lambda: _gpt2(12, cache=True)),
+    "gpt2-12-cache": ("GPT-2, 12 layers, with the keys and values of earlier tokens", lambda: _gpt2(12, cache=True)),
     "vit": ("ViT", lambda: (timm.create_model("vit_tiny_patch16_224"), torch.randn(1, 3, 224, 224))),
     "swin": ("Swin", lambda: (torchvision.models.swin_t(), torch.randn(1, 3, 64, 64))),
     "unet": ("U-Net", lambda: (UNet(), torch.randn(1, 3, 64, 64))),
@@ -171,7 +180,8 @@ def trace(name: str) -> tl.Trace:
     """Return the trace of a network of the gallery."""
     torch.manual_seed(0)
     model, inputs = NETWORKS[name][1]()
-    return tl.trace(model.eval(), inputs, save="none", name=name)
+    given, named = ((), inputs) if isinstance(inputs, dict) else (inputs, None)
+    return tl.trace(model.eval(), given, named, save="none", name=name)
 
 
 def main(names: list[str]) -> None:

@@ -94,6 +94,19 @@ def stack_of(frames: Frames) -> tuple[SourceLine, ...]:
     return tuple([_line(frame) for frame in frames])
 
 
+@lru_cache(maxsize=65536)
+def _places(frames: Frames) -> tuple[tuple[str, str, int], ...]:
+    """File, function and line of every frame of a call site."""
+    return tuple(
+        [
+            (os.path.basename(frame[0].co_filename), frame[0].co_name, line_of(frame[0], frame[1]))
+            if len(frame) == 2
+            else (frame[0], frame[2], frame[1])
+            for frame in frames
+        ]
+    )
+
+
 def _line(frame: tuple[CodeType, int] | tuple[str, int, str]) -> SourceLine:
     if len(frame) == 2:
         return source_line(frame[0], frame[1])
@@ -139,6 +152,11 @@ class Source:
     def stack(self) -> tuple[SourceLine, ...]:
         """User frames from the call outwards; at most twelve."""
         return stack_of(self._frames)
+
+    @property
+    def places(self) -> tuple[tuple[str, str, int], ...]:
+        """Base name of the file, function and line of every frame in `stack`; the same tuple for equal call sites."""
+        return _places(self._frames)
 
     def code(self, context: int = 0) -> str:
         """Source text of the line, with `context` lines before and after; empty where the file cannot be read."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tl_viz._bridges import bridges, upright_ways
 from tl_viz._ends import place_ends
 from tl_viz._layout import Geometry, Rect
-from tl_viz._measure import EDGE_LABEL_SIZE, END_SIZE, PART_GAP, SLOT_SIZE, text_width
+from tl_viz._measure import EDGE_LABEL_SIZE, END_SIZE, SLOT_SIZE, text_width
 from tl_viz._scene import Box, Node, Scene, TextRow, walk
 
 if TYPE_CHECKING:
@@ -162,7 +162,9 @@ def _text(x: float, y: float, row: TextRow, theme: Theme, colour: str = "") -> l
     return [Stroke((points,), (True,), words.colour, 1.2, small=True), rest]
 
 
-def _frame(box: Box, rect: Rect, theme: Theme, depth: int, title: tuple[float, float] | None, head: float) -> Group:
+def _frame(
+    box: Box, rect: Rect, theme: Theme, depth: int, title: tuple[tuple[float, ...], float] | None, head: float
+) -> Group:
     fill = theme.fills[min(depth, len(theme.fills) - 1)]
     folded = box.copies > 1 or box.role == "run"
     stroke = theme.run if folded else theme.frame
@@ -171,11 +173,9 @@ def _frame(box: Box, rect: Rect, theme: Theme, depth: int, title: tuple[float, f
         shapes += _stack(rect, 7.0, fill, stroke)
     shapes.append(Bar(rect.x, rect.y, rect.width, rect.height, 7.0, fill, stroke, dashed=box.role == "segment"))
     if title:
-        x, y = title[0] + MARGIN, title[1] + head
-        for part in box.title:
+        for part, x in zip(box.title, title[0], strict=True):
             colour = theme.run if part.text[:1] in "×↻≈" else ""
-            shapes += _text(x, y + part.size * 0.36, part, theme, colour)
-            x += text_width(part.text, part.size, part.bold) + PART_GAP
+            shapes += _text(x + MARGIN, title[1] + head + part.size * 0.36, part, theme, colour)
     return Group(box.key, "box", tuple(shapes), box.tooltip, box.link)
 
 

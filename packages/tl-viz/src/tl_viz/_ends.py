@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tl_viz._layout import Geometry, Rect, Room, Wish
-from tl_viz._measure import EDGE_LABEL_SIZE, END_SIZE, rows_width, text_width
+from tl_viz._measure import EDGE_LABEL_SIZE, END_SIZE, part_widths, text_width
 
 if TYPE_CHECKING:
     from tl_viz._layout import Line
@@ -44,8 +44,8 @@ def _room(scene: Scene, geometry: Geometry) -> Room:
     for box in scene.boxes():
         frames.append(geometry.rects[box.key])
         if box.title:
-            x, y = geometry.titles[box.key]
-            solid.append(Rect(x, y - 6, rows_width(box.title), 12))
+            places, y = geometry.titles[box.key]
+            solid += [Rect(x, y - 6, wide, 12) for x, wide in zip(places, part_widths(box.title), strict=True)]
     for edge, x, y in geometry.labels:
         solid.append(Rect(x, y - 5, text_width(scene.edges[edge].label, EDGE_LABEL_SIZE), 10))
     return Room(geometry, solid, frames)

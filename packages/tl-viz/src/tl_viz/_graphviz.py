@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, TypeGuard, cast
 
 from tl_viz._layout import Direction, Geometry, Line, Rect
+from tl_viz._measure import part_places, part_widths
 from tl_viz._scene import Box, Scene, walk
 from tl_viz._write.dot import to_dot
 
@@ -73,7 +74,7 @@ def _geometry(scene: Scene, found: Json) -> Geometry:
             wide, high = float(str(one["width"])) * 72, float(str(one["height"])) * 72
             rects[name] = Rect(x - wide / 2, height - y - high / 2, wide, high)
     titles = {
-        item.key: (rects[item.key].x + 8, rects[item.key].y + 11)
+        item.key: (part_places(part_widths(item.title), rects[item.key].x + 8), rects[item.key].y + 11)
         for item in walk(scene.root)
         if isinstance(item, Box) and item.title
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tl_viz._font_table import BOLD, FIRST, OTHERS, REGULAR, UNKNOWN
@@ -48,9 +49,19 @@ def mono_width(text: str, size: float) -> float:
     return round(len(text) * size * MONO_ADVANCE, 2)
 
 
-def rows_width(parts: tuple[TextRow, ...]) -> float:
+def part_widths(parts: tuple[TextRow, ...]) -> tuple[float, ...]:
+    """Return the widths of the parts of a title."""
+    return tuple([text_width(part.text, part.size, part.bold) for part in parts])
+
+
+def part_places(widths: tuple[float, ...], start: float) -> tuple[float, ...]:
+    """Return where the parts of a title begin that stand beside each other from `start` on."""
+    return tuple(accumulate([start, *[width + PART_GAP for width in widths[:-1]]])) if widths else ()
+
+
+def joined_width(widths: tuple[float, ...]) -> float:
     """Return the width of the parts of a title that stand beside each other."""
-    return sum(text_width(part.text, part.size, part.bold) for part in parts) + PART_GAP * (len(parts) - 1)
+    return sum(widths) + PART_GAP * max(0, len(widths) - 1)
 
 
 def shorten(text: str, width: float, size: float, bold: bool = False) -> str:

@@ -26,6 +26,8 @@ class Call:
     """Index of the calling module's call, or -1."""
     link: str = ""
     """Address of the source of the class's forward."""
+    within: tuple[str, ...] = ()
+    """Functions of the code that it ran in, like those of an op."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,8 @@ class Network:
     """Op -> where it lives: `input_ids` for an input, `output.logits` for an output, the address of a buffer."""
     weights: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
     """Op -> addresses of the parameters that it reads."""
+    extents: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    """Address of a parameter -> its shape."""
     slots: dict[int, dict[int, str]] = field(default_factory=dict[int, dict[int, str]])
     """Op -> op that it reads -> which argument that is, where the order matters."""
     made_by: Sequence[int] = ()
@@ -95,6 +99,9 @@ class Network:
     """Op that takes a part -> which: `[:, -1]`, where that is plain."""
     details: dict[int, str] = field(default_factory=dict[int, str])
     """Op -> what its arguments say about its size: `2 layers, 64 hidden`."""
+    within: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
+    """Op -> functions of the code that it ran in, seen from its module, the outermost first, each with the line that called it
+    (`rotate_half:228`); last the line of the op itself."""
     title: str = ""
     """What stands over the picture where it is more than the class: the name that was given to the trace."""
     ending: str = ""

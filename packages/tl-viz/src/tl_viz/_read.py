@@ -7,13 +7,15 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from tl_core import LookupFailedError
+from tl_viz._detail import detail_of
 from tl_viz._measures import attribute, measure
 from tl_viz._network import Call, Network
 from tl_viz._roll import roll
 from tl_viz._slot import slots_of
 from tl_viz._stop import open_call, show_stop
-from tl_viz._tell import GATES, indices_of, outputs_of, recurrence_of
+from tl_viz._tell import indices_of, outputs_of
 from tl_viz._turns import turns_of
+from tl_viz._within import within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -71,6 +73,12 @@ class _Calls:
         self.by_path[path] = len(self.found) - 1
         return len(self.found) - 1
 
+    def methods(self) -> list[str]:
+        """The method that each of them ran; last that of the model."""
+        ran = {call.label: call.method for module in self.trace.modules for call in module.calls}
+        model = self.trace.modules[""].calls
+        return [*[ran[f"{call.address}:{call.number}"] for call in self.found], model[0].method if model else "forward"]
+
 
 def read(trace: Trace, options: Options) -> Network:
     """Return the columns of a trace as the options ask for them: rolled or not, with or without buffers."""
@@ -85,13 +93,18 @@ def read(trace: Trace, options: Options) -> Network:
     marked = _marked(trace, ops, options)
     edited = frozenset(at for at, op in enumerate(ops) if op.is_edited)
     pinned = {at for at, op in enumerate(ops) if op.func_name in COLLECTIVES} | marked | edited
+    module_of = [calls.index(op.modules) for op in ops]
+    inner, inner_calls = within(ops, module_of, calls.found, calls.methods())
     network = Network(
         name=trace.model_class_name,
         labels=[op.layer_label if rolled or op.num_passes == 1 else op.label for op in ops],
         functions=[_function(op) for op in ops],
         parents=parents,
-        module_of=[calls.index(op.modules) for op in ops],
-        calls=calls.found,
+        module_of=module_of,
+        calls=[replace(call, within=inner_calls.get(at, ())) for at, call in enumerate(calls.found)]
+        if inner_calls
+        else calls.found,
+        within=inner,
         roles=[op.kind for op in ops],
         shapes=[op.shape for op in ops],
         params=params,
@@ -116,7 +129,8 @@ def read(trace: Trace, options: Options) -> Network:
         title=_title(trace),
         outputs=_outputs(every, ops),
         indices=_indices(every, ops),
-        details=_details(trace, ops),
+        details={at: text for at, op in enumerate(ops) if (text := detail_of(trace, op))},
+        extents={name: trace.params[name].shape for at, op in enumerate(ops) if learned[at] for name in op.params},
     )
     return (
         network
@@ -129,7 +143,7 @@ def _with_stop(network: Network, trace: Trace, calls: _Calls, last: int) -> Netw
     """Return the network with a node where the run ended; `last` is the op that ran last."""
     call = open_call(trace)
     home = -1 if call is None else calls.index(_path(trace, call))
-    return show_stop(replace(network, calls=calls.found), trace, last, home)
+    return show_stop(replace(network, calls=[*network.calls, *calls.found[len(network.calls) :]]), trace, last, home)
 
 
 def _unrolled(ops: list[Op]) -> tuple[list[Op], list[tuple[int, ...]], dict[int, tuple[int, ...]]]:
@@ -189,17 +203,6 @@ def _indices(every: list[Op], ops: list[Op]) -> dict[int, str]:
         at: indices_of(op, again.get(op.layer_label) if op.pass_number == 1 else None) for at, op in enumerate(ops)
     }
     return {at: text for at, text in found.items() if text}
-
-
-def _details(trace: Trace, ops: list[Op]) -> dict[int, str]:
-    """Return what the arguments of recurrent networks say about their size."""
-    found: dict[int, str] = {}
-    for at, op in enumerate(ops):
-        if op.func_name in GATES and op.parents:
-            text = recurrence_of(trace, op, trace.ops[op.parents[0]].shape)
-            if text:
-                found[at] = text
-    return found
 
 
 def _title(trace: Trace) -> str:

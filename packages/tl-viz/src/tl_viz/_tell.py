@@ -1,17 +1,13 @@
-"""What the arguments of a call tell about it: which part it takes, how many layers and steps it has, which output it is."""
+"""What the arguments of a call tell about it: which part it takes, and which output it is."""
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tl_core import Op, Trace
-
-GATES = {"lstm": 4, "gru": 3, "rnn_tanh": 1, "rnn_relu": 1}
-"""Functions that run a recurrent network over a sequence -> rows of its weights for each hidden value."""
+    from tl_core import Op
 
 NAMED = dict.fromkeys(
     ("topk", "sort", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"), ("values", "indices")
@@ -82,34 +78,3 @@ def outputs_of(every: list[Op]) -> dict[str, str]:
             named = len(words) == len(ops) and op.output_index < len(words)
             found[op.label] = words[op.output_index] if named else f"output {op.output_index + 1} of {len(ops)}"
     return found
-
-
-def recurrence_of(trace: Trace, op: Op, shape: tuple[int, ...] | None) -> str:
-    """Return the size of a recurrent network, such as `2 layers, 64 hidden, 20 steps`, for the call that runs it.
-
-    Args:
-        trace: holds the shapes of the parameters.
-        op: any op.
-        shape: shape of the first tensor that it reads.
-    """
-    gates = GATES.get(op.func_name, 0)
-    weights = [address for address in op.params if ".weight_hh_l" in f".{address}"]
-    if not gates or not weights:
-        return ""
-    backward = any(address.endswith("_reverse") for address in weights)
-    layers = len(weights) // (2 if backward else 1)
-    parts = [
-        "1 layer" if layers == 1 else f"{layers} layers",
-        *(["both directions"] if backward else []),
-        f"{trace.params[weights[0]].shape[0] // gates} hidden",
-    ]
-    steps = _steps(op, shape)
-    return ", ".join([*parts, f"{steps} step{'' if steps == 1 else 's'}"] if steps else parts)
-
-
-def _steps(op: Op, shape: tuple[int, ...] | None) -> int:
-    """Return the length of the sequence, or 0 where it is packed and has none."""
-    args = op.call.args if op.call is not None else ()
-    if len(args) != 9 or not isinstance(args[-1], bool) or shape is None or len(shape) != 3 or not prod(shape):
-        return 0
-    return shape[1 if args[-1] else 0]

@@ -32,12 +32,14 @@ def names():
 def load(name):
     """Return a recorded network."""
     fields = json.loads(gzip.decompress((FOLDER / f"{name}.json.gz").read_bytes()))
-    fields["calls"] = [Call(**call) for call in fields["calls"]]
+    fields["calls"] = [Call(**call | {"within": tuple(call["within"])}) for call in fields["calls"]]
     fields["parents"] = [tuple(parents) for parents in fields["parents"]]
     fields["shapes"] = [None if shape is None else tuple(shape) for shape in fields["shapes"]]
     fields["back"] = {int(op): tuple(sources) for op, sources in fields["back"].items()}
     fields["places"] = {int(op): place for op, place in fields["places"].items()}
     fields["weights"] = {int(op): tuple(names) for op, names in fields["weights"].items()}
+    fields["extents"] = {name: tuple(shape) for name, shape in fields["extents"].items()}
+    fields["within"] = {int(op): tuple(path) for op, path in fields["within"].items()}
     for column in ("outputs", "indices", "details"):
         fields[column] = {int(op): text for op, text in fields[column].items()}
     fields["slots"] = {

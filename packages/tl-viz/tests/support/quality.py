@@ -67,21 +67,27 @@ def lines_through_nodes(scene: Scene, geometry: Geometry) -> list[str]:
 
 
 def lines_through_titles(scene: Scene, geometry: Geometry) -> list[str]:
-    from tl_viz._measure import rows_width
+    from tl_viz._measure import text_width
 
     faults: list[str] = []
     for box in scene.boxes():
         if not box.title:
             continue
-        x, y = geometry.titles[box.key]
-        title = Rect(x, y - 5, rows_width(box.title), 10)
+        places, y = geometry.titles[box.key]
+        parts = [
+            Rect(x, y - 5, text_width(part.text, part.size, part.bold), 10)
+            for x, part in zip(places, box.title, strict=True)
+        ]
         frame = geometry.rects[box.key]
-        if title.x + title.width > frame.x + frame.width or title.x < frame.x:
+        if parts[-1].x + parts[-1].width > frame.x + frame.width or parts[0].x < frame.x:
             faults.append(f"the title of {box.key} is wider than its frame")
+        if any(one.x + one.width > other.x for one, other in pairwise(parts)):
+            faults.append(f"parts of the title of {box.key} lie on each other")
         faults += [
             f"edge {line.edge} runs through the title of {box.key}"
             for line in geometry.lines
             for start, end in pairwise(line.points)
+            for title in parts
             if _overlap(_between(start, end), title)
         ]
     return faults

@@ -64,12 +64,12 @@ def test_a_view_that_others_read_too_stands_alone():
     x = padded(run, run.input())
     seen = run.op("view", run.op("linear", x, params=[("w", (8, 8))]))
     drawing = run.done(run.op("matmul", run.op("exp", seen), run.op("relu", seen))).draw(fold_repeats=False)
-    assert rows_of(drawing, "linear") == [["linear", "w", "… → view", "(1, 8) · 64 params"]]
+    assert rows_of(drawing, "linear") == [["linear", "w (8, 8)", "… → view", "(1, 8) · 64 params"]]
     other = Recorder()
     x = padded(other, other.input())
     y = other.op("linear", x, params=[("w", (8, 8))])
     drawing = other.done(other.op("matmul", other.op("view", y), other.op("relu", y))).draw(fold_repeats=False)
-    assert rows_of(drawing, "linear") == [["linear", "w", "(1, 8) · 64 params"]]
+    assert rows_of(drawing, "linear") == [["linear", "w (8, 8)", "(1, 8) · 64 params"]]
 
 
 def test_small_networks_draw_every_view():
@@ -157,7 +157,7 @@ def test_a_view_of_a_parameter_belongs_to_the_op_that_reads_it():
     weight = run.op("transpose", shape=(8, 4), params=[("table", (4, 8))])
     drawing = run.done(run.op("matmul", x, weight, shape=(1, 4))).draw(fold_repeats=False)
     assert rows_of(drawing, "transpose") == []
-    assert rows_of(drawing, "matmul") == [["matmul", "table", "transpose → …", "(1, 4) · 32 params"]]
+    assert rows_of(drawing, "matmul") == [["matmul", "table (4, 8)", "transpose → …", "(1, 4) · 32 params"]]
     assert [node.learned for node in drawing.scene.nodes() if node.rows[0].text == "matmul"] == [True]
 
 
@@ -167,15 +167,23 @@ def test_a_view_of_a_parameter_that_two_ops_read_stands_alone():
     weight = run.op("transpose", shape=(8, 8), params=[("table", (8, 8))])
     y = run.op("matmul", run.op("matmul", x, weight), weight)
     drawing = run.done(y).draw(fold_repeats=False)
-    assert rows_of(drawing, "transpose") == [["transpose", "table", "(8, 8) · 64 params"]]
+    assert rows_of(drawing, "transpose") == [["transpose", "table (8, 8)", "(8, 8) · 64 params"]]
 
 
 def test_mamba_shows_every_module_that_holds_parameters():
     """The mixer of a layer computes with five modules and two loose parameters; each has a box of its own."""
     drawing = picture(load("mamba"), DEFAULTS)
     said = [row.text for node in drawing.scene.nodes() if node.learned for row in node.rows]
-    for name in ("in_proj", "x_proj", "out_proj", "A_log", "D", "dt_proj.weight", "dt_proj.bias"):
+    for name in (
+        "in_proj",
+        "x_proj",
+        "out_proj",
+        "A_log (128, 8)",
+        "D (128)",
+        "dt_proj.weight (128, 4)",
+        "dt_proj.bias (128)",
+    ):
         assert name in said
-    assert "conv1d.weight, conv1d.bias" in said
+    assert "conv1d.weight, conv1d.bias · kernel 4, depthwise" in said
     assert not any("shared params" in text for text in said if "500" not in text)  # only the tied head shares any
     assert not any(" … " in node.rows[0].text for node in drawing.scene.nodes())

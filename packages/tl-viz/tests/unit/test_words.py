@@ -44,10 +44,8 @@ def test_a_residual_block_shows_its_join():
 
 
 def test_attention_is_named_although_much_else_is_inside():
-    attn = rows_of(picture(load("gpt2-12-cache"), DEFAULTS), "attn")[0]
+    attn = rows_of(picture(load("gpt2-12"), DEFAULTS), "attn")[0]
     assert any("scaled_dot" in row for row in attn)
-    experts = rows_of(picture(load("moe"), DEFAULTS), "experts")[0]
-    assert any(row.startswith("_grouped_mm ×2, mul ×2, ") for row in experts)
 
 
 def test_a_piece_of_a_module_is_named_after_what_holds_parameters_in_it():
@@ -65,8 +63,14 @@ def test_a_piece_of_a_module_is_named_after_what_holds_parameters_in_it():
 
 
 def test_parameters_that_reach_an_op_through_a_view_are_named():
-    experts = rows_of(picture(load("moe"), DEFAULTS), "experts")[0]
-    assert experts[:3] == ["experts", "MixtralExperts", "gate_up_proj, down_proj"]
+    run = Recorder()
+    x = run.input()
+    with run.module("experts", "Experts"):
+        for name in ("up", "down"):
+            weight = run.op("transpose", params=[(f"experts.{name}", (8, 4, 6))])
+            x = run.op("bmm", x, weight)
+    experts = rows_of(run.done(run.op("relu", x)).draw(depth=1), "experts")[0]
+    assert experts[:4] == ["experts", "Experts", "up (8, 4, 6), down (8, 4, 6)", "bmm ×2, transpose ×2"]
 
 
 def test_copies_say_what_each_has_and_all_have():
@@ -139,8 +143,8 @@ def test_a_second_read_in_one_module_is_no_tie():
         cast = run.op("to", params=[("part.scale", (8,))])
         y = run.op("add", y, cast)
     drawing = run.done(y).draw(collapse="none")
-    assert rows_of(drawing, "div") == [["div", "scale", "(1, 8) · same params as mul"]]
-    assert rows_of(drawing, "to") == [["to", "scale", "(1, 8)"]]
+    assert rows_of(drawing, "div") == [["div", "scale (8)", "(1, 8) · same params as mul"]]
+    assert rows_of(drawing, "to") == [["to", "scale (8)", "(1, 8)"]]
 
 
 def test_an_index_is_written_where_it_is_plain():
@@ -190,8 +194,14 @@ def test_outputs_that_are_read_apart_say_which_they_are():
 
 def test_a_recurrent_network_says_its_size():
     said = rows_of(picture(load("lstm"), DEFAULTS), "lstm")
+    # 4*64*(32 + 64 + 2) = 25,088 and 4*64*(64 + 64 + 2) = 33,280
     assert said == [
-        ["lstm", "2 layers, 64 hidden, 20 steps", "+ 2 outputs that nothing reads", "(1, 20, 64) · 58.4k params"]
+        [
+            "lstm",
+            "2 layers (25.1k, 33.3k params), 64 hidden, 20 steps",
+            "+ 2 outputs that nothing reads",
+            "(1, 20, 64) · 58.4k params",
+        ]
     ]
 
 
@@ -216,7 +226,7 @@ def test_totals_count_what_is_drawn():
 
 def test_outputs_that_are_drawn_as_one_say_how_many_tensors_they_are():
     rows = [[row.text for row in node.rows] for node in picture(load("gpt2-12-cache"), DEFAULTS).scene.nodes()]
-    assert rows[-1] == ["output.cache.layers.0.keys…11.values", "24 tensors", "(1, 4, 16, 24)"]  # keys and values of 12
+    assert rows[-1] == ["output.cache.layers.0.keys…11.values", "24 tensors", "(1, 4, 20, 24)"]  # keys and values of 12
 
 
 def test_what_no_output_depends_on_says_what_it_is():

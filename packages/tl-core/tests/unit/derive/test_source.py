@@ -35,6 +35,8 @@ def test_the_innermost_user_frame_and_the_stack():
         ("helper", line_with("# the helper's line")),
         ("model", line_with("# the model's line") - 3),
     ]
+    assert source.places == tuple((frame.file, frame.function, frame.line) for frame in source.stack)
+    assert source.places is run.play(model, run.input()).ops[1].source.places  # so that it can be asked of every op
     assert source.code() == '    return run("relu", x)  # the helper\'s line\n'
     assert source.code(context=1).splitlines()[0] == "def helper(run, x):"
     assert str(source) == f"test_source.py:{source.line} in helper"
@@ -65,6 +67,7 @@ def test_a_loaded_site_knows_base_names_only():
         None,
     )
     assert source.code() == ""
+    assert source.places == (("net.py", "forward", 12), ("run.py", "main", 3))
     assert source.stack == (
         SourceLine(file="net.py", line=12, function="forward"),
         SourceLine(file="run.py", line=3, function="main"),

@@ -101,7 +101,9 @@ def _item(work: _Work, branch: Branch, around: Around) -> list[Node | Box]:
     if bare:
         return children
     call = calls[branch.call] if branch.kind == "module" else None
-    role = "module" if branch.kind == "module" else ("run" if branch.kind in {"run", "loop"} else "segment")
+    role = (
+        "module" if branch.kind in {"module", "function"} else ("run" if branch.kind in {"run", "loop"} else "segment")
+    )
     box = Box(
         key=_key(work, branch),
         role=role,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tl_viz._names import shape_text
 from tl_viz._plan import CONTAINERS, VIEWS
 
 if TYPE_CHECKING:
@@ -55,8 +56,13 @@ def own_params(tree: Tree, branch: Branch) -> list[str]:
     for at in range(branch.first, branch.end):
         op = tree.op_at[at]
         if network.functions[op] in MOVES and network.params[op] and network.module_of[op] == branch.call:
-            found |= dict.fromkeys([address.rpartition(".")[2] for address in network.weights.get(op, ())])
-    return [name for name in found if name not in {"weight", "bias"}]
+            found |= dict.fromkeys(network.weights.get(op, ()))
+    names = {address: address.rpartition(".")[2] for address in found}
+    return [
+        f"{name} {shape_text(network.extents.get(address))}".rstrip()
+        for address, name in names.items()
+        if name not in {"weight", "bias"}
+    ]
 
 
 class _Kinds:
@@ -77,6 +83,8 @@ class _Kinds:
                 op_at = self.tree.op_at
                 held = any(network.learned[op_at[at]] for at in range(child.first, child.end))
                 self._count(name, HELD if held else OTHER, copies * child.copies)
+            elif child.kind == "function":
+                self._count(f"{child.name}()", JOINS, copies * child.copies)
             elif child.kind == "op":
                 self.add_op(child.op, copies * child.copies)
             else:

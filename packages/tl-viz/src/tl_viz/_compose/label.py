@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from tl_viz._compose.address import address_of, run_address
 from tl_viz._compose.inside import inside, own_params
 from tl_viz._compose.shared import shared_text
-from tl_viz._compose.sums import calls_of, has_own, ops_text, params_of, params_text, rounds_of
+from tl_viz._compose.sums import calls_of, has_own, ops_text, params_of, params_text, rounds_of, shifts_of
 from tl_viz._measure import SLOT_SIZE, shorten, text_width
-from tl_viz._names import address_range, count, relative, shape_range, summary
+from tl_viz._names import address_range, count, relative, shape_range, shape_text, summary
+from tl_viz._plan import CONTAINERS
 from tl_viz._scene import TextRow
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def box_size(rows: tuple[TextRow, ...], slots: dict[int, str] | None = None) -> 
     height = sum(row.size for row in rows) + ROW_GAP * max(0, len(rows) - 1)
     pad_x, pad_y = PAD_X, PAD_Y
     if slots:
-        pad_x = max(PAD_X, 5 + max(text_width(text, SLOT_SIZE) for text in slots.values()))
+        letters = ",".join([text for text in slots.values() if not text.isdigit()])  # one line may carry several
+        pad_x = max(PAD_X, 5 + max(text_width(text, SLOT_SIZE) for text in [letters, *slots.values()]))
         pad_y += SLOT_PAD
     beside = 2 * PORT_ROOM * len(slots) if slots else 0.0  # sideways, arguments stand below each other
     return max(NARROWEST, width + 2 * pad_x), max(height + 2 * pad_y, beside)
@@ -101,12 +103,11 @@ def _content(tree: Tree, branch: Branch) -> list[str]:
         return _joined(tree, branch)
     if branch.kind in {"op", "constants"}:
         return []
-    details = tree.network.details
-    found = [details[op] for op in tree.op_at[branch.first : branch.end] if op in details] if details else []
+    network = tree.network
+    own = [op for op in tree.op_at[branch.first : branch.end] if network.module_of[op] == branch.call]
+    found = {network.details[op]: None for op in own if op in network.details}
     held = [_fitting(inside(tree, branch), DETAIL, NAMED)]
-    own = own_params(tree, branch)
-    if own:
-        held.insert(0, _fitting(own, DETAIL, NAMED))
+    held[:0] = _lines(own_params(tree, branch), ", ")
     return [*found, *held] if len(found) == 1 else held
 
 
@@ -116,11 +117,11 @@ def _fitting(words: list[str], size: float, most: int, *, bold: bool = False) ->
     return next((text for text in texts if text_width(text, size, bold) <= WIDEST), texts[-1])
 
 
-def _lines(facts: list[str]) -> list[str]:
+def _lines(facts: list[str], between: str = " · ") -> list[str]:
     """Return facts in as few lines as they fit into."""
     lines: list[str] = []
     for fact in facts:
-        longer = f"{lines[-1]} · {fact}" if lines else fact
+        longer = f"{lines[-1]}{between}{fact}" if lines else fact
         if lines and text_width(longer, DETAIL) <= WIDEST:
             lines[-1] = longer
         else:
@@ -135,8 +136,10 @@ def _facts(tree: Tree, branch: Branch, wanted: tuple[str, ...], around: Around) 
         facts.append(params_text(tree, branch, around.shifts) or shared_text(tree, branch, around.frame))
     if branch.op < 0:
         facts.append(ops_text(tree, branch, stacked=around.copies > 1))
-    if branch.kind == "constants":
-        facts.append("depends on no input")
+    ops = tree.op_at[branch.first : branch.end]
+    if branch.op < 0 and ops and all(tree.fixed[op] for op in ops):
+        sized = any(not tree.fixed[tree.op_at[at]] for at in branch.outside)
+        facts.append("made from sizes alone" if sized else "depends on no input")
     return [fact for fact in facts if fact]
 
 
@@ -166,8 +169,12 @@ def names(tree: Tree, branch: Branch, around: Around) -> tuple[str, str]:
         return _leaf_names(network, branch, around, tree)
     if branch.kind == "module":
         return address_of(tree, branch, around.frame), network.calls[branch.call].class_name
+    if branch.kind == "function":
+        return f"{branch.name}()", ""
+    if branch.kind == "constants":
+        return summary([network.functions[child.op] for child in branch.children], most=3), ""
     items = [names(tree, child, around)[0] for child in branch.children]
-    if branch.kind in {"run", "constants"} or len(set(items)) == 1:
+    if branch.kind == "run" or len(set(items)) == 1:
         return summary(items, most=3), ""
     held = _holders(tree, branch, around.frame) if branch.kind == "segment" else []
     if 0 < len(held) <= MOST_HOLDERS:
@@ -199,16 +206,30 @@ def _leaf_names(network: Network, branch: Branch, around: Around, tree: Tree) ->
         first = network.places.get(branch.op, label)
         last = network.places.get(tree.op_at[branch.others[-1]], first) if branch.others else first
         return address_range(first, last), "" if _says(first, role) else role
-    detail = network.details.get(branch.op, "")
+    detail = _detail(tree, branch, around)
     if branch.call >= 0:
-        kind = network.calls[branch.call].class_name
-        return address_of(tree, branch, around.frame), f"{kind} · {detail}" if detail else kind
+        name, kind = address_of(tree, branch, around.frame), network.calls[branch.call].class_name
+        if name == f"<{kind}>":  # a module that its owner does not register
+            return kind, detail
+        return name, f"{kind} · {detail}" if detail else kind
     ops = [child.op for child in branch.children] or [branch.op]  # a view of a parameter belongs to what reads it
     read = dict.fromkeys(address for op in ops for address in network.weights.get(op, ()))
     weights = [relative(address, around.frame) for address in read]
-    kind = detail or summary(weights, most=2)
+    shape = shape_text(network.extents.get(next(iter(read)))) if len(read) == 1 else ""
+    held = f"{summary(weights, most=2)} {shape}".strip()
+    kind = held if not detail else detail if len(weights) > 2 else f"{held} · {detail}" if held else detail
     which = network.outputs.get(branch.op, "") if _has_siblings(tree, branch) else ""
     return function_text(tree, branch.op, around.last_of(branch)), " · ".join([text for text in (kind, which) if text])
+
+
+def _detail(tree: Tree, branch: Branch, around: Around) -> str:
+    """Return what the arguments of an op say about its size, where they say it of every copy."""
+    details = tree.network.details
+    if branch.op not in details:
+        return ""
+    at = tree.place[branch.op]
+    found = {details.get(tree.op_at[at + shift]) for shift in shifts_of(branch, around.shifts)}
+    return details[branch.op] if len(found) == 1 else ""
 
 
 def _has_siblings(tree: Tree, branch: Branch) -> bool:
@@ -300,9 +321,12 @@ def frame_title(tree: Tree, branch: Branch, wishes: Wishes, around: Around) -> t
     name, kind = names(tree, branch, around)
     parts: list[TextRow] = []
     badge = badge_text(tree, branch, around=around.rounds)
-    if branch.kind == "module":
+    if kind in CONTAINERS and len(branch.children) > 1:
+        held = dict.fromkeys(words := inside(tree, branch))
+        kind = f"{kind} of {summary(words, most=1)}" if len(held) == 1 else kind
+    if branch.kind in {"module", "function"}:
         parts.append(TextRow(text=shorten(name, WIDEST, TITLE, bold=True), size=TITLE, bold=True))
-        parts.append(TextRow(text=kind, size=DETAIL + 0.5, muted=True))
+        parts += [TextRow(text=kind, size=DETAIL + 0.5, muted=True)] if kind else []
     elif branch.kind == "segment":
         parts.append(TextRow(text=shorten(name, WIDEST, DETAIL), size=DETAIL, muted=True))
     elif branch.kind == "loop":
@@ -313,6 +337,6 @@ def frame_title(tree: Tree, branch: Branch, wishes: Wishes, around: Around) -> t
     if badge:
         parts.append(TextRow(text=badge, size=DETAIL + 0.5, bold=True))
     params = params_text(tree, branch, around.shifts) if "params" in wishes.fields else ""
-    if params and branch.kind in {"module", "run"}:
+    if params and branch.kind in {"module", "function", "run"}:
         parts.append(TextRow(text=params, size=DETAIL, muted=True))
     return tuple(parts)

@@ -30,6 +30,8 @@ def draw_edges(plan: Plan, trail: Trail, faint: set[int]) -> tuple[Edge, ...]:
     for reader, op in enumerate(tree.op_at):
         for parent in network.parents[op]:
             role = _role(trail, tree.place[parent], reader)
+            if role and trail.branch[trail.item[reader]].kind == "constants" and not tree.fixed[parent]:
+                continue  # only its sizes are read
             if role:
                 _add(tree, trail, (tree.place[parent], reader), role, found)
             if role == "data":
@@ -72,12 +74,16 @@ class _Found:
 
 
 def _drop_lone_slots(found: _Found) -> None:
-    """Drop the names of arguments where a single line leads to an op: there is nothing to tell apart."""
+    """Drop the numbers of arguments where a single line leads to an op: there is nothing to tell apart but `q,k,v`."""
     sources: dict[int, int] = {}
     for start, end, _ in found.pairs:
         if (start, end) in found.slots:
             sources[end] = sources.get(end, 0) + 1
-    found.slots = {pair: texts for pair, texts in found.slots.items() if sources.get(pair[1], 0) > 1}
+    found.slots = {
+        pair: texts
+        for pair, texts in found.slots.items()
+        if sources.get(pair[1], 0) > 1 or sum(not text.isdigit() for text in texts) > 1
+    }
 
 
 def _edge(trail: Trail, found: _Found, source: int, readers: list[int], role: EdgeRole, *, label: str = "") -> Edge:

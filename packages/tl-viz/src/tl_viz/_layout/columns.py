@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tl_viz._layout.problem import OUTSIDE, Level, Margins, Net, Path, Placed
 from tl_viz._layout.tracks import Crossing, assign_tracks
+from tl_viz._measure import joined_width, part_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,7 +177,7 @@ def _join(level: Level, parts: list[Part], placed: list[Placed]) -> Placed:
         for net, x in zip(part[3], one.outs, strict=True)
     }
     upper, lower = _gutters(heads, feet, lanes, level_in, level_out)
-    title_room = margins.title_width + margins.side + 8
+    title_room = joined_width(margins.title) + margins.side + 8
     shift = 0.0
     ports = upper if not margins.title_at_end else lower
     crossing_x = [
@@ -185,7 +186,7 @@ def _join(level: Level, parts: list[Part], placed: list[Placed]) -> Placed:
         for x in (crossing.tops if not margins.title_at_end else crossing.bottoms)
         if net in level_in or net in level_out
     ]
-    if margins.title_width and crossing_x:
+    if margins.title and crossing_x:
         shift = max(0.0, title_room - min(crossing_x))
     head = margins.top + GUTTER + TRACK * assign_tracks(list(upper.values())) + GUTTER
     foot = head + max(one.height for one in placed)
@@ -206,7 +207,7 @@ def _join(level: Level, parts: list[Part], placed: list[Placed]) -> Placed:
         outs=tuple(x for _, x in outs),
         paths=tuple(paths),
         labels=tuple(labels),
-        title_x=margins.side,
+        title=part_places(margins.title, margins.side),
     )
 
 

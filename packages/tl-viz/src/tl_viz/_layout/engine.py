@@ -12,7 +12,7 @@ from tl_viz._layout.problem import Level, Margins, Net, Placed, Slot
 from tl_viz._layout.ranks import ENTERING
 from tl_viz._layout.solve import solve
 from tl_viz._layout.split import Pieced, split_edges
-from tl_viz._measure import EDGE_LABEL_SIZE, rows_width, text_width
+from tl_viz._measure import EDGE_LABEL_SIZE, joined_width, part_places, part_widths, text_width
 from tl_viz._scene import Box, Node, Scene
 
 SIDE = 12.0
@@ -69,17 +69,17 @@ def _lay_out(scene: Scene, direction: Direction, reuse: bool) -> Geometry:
             known[key if reuse else index] = found
         identity[index], placed[index] = found
     flat = _assemble(pieced, placed, edges_of, sideways)
-    return _set_titles(turn(flat, direction), direction)
+    return _set_titles(turn(flat, direction))
 
 
 def _margins(box: Box, direction: Direction) -> tuple[Margins, float]:
     """Return the room around the content of a frame, and the least length along the flow."""
     if box.role == "root":
         return Margins(0.0, 0.0, 0.0), 0.0
-    title = rows_width(box.title) if box.title else 0.0
+    title = part_widths(box.title)
     strip = STRIP if box.title else FOOT
     if direction in {"leftright", "rightleft"}:
-        return Margins(FOOT, FOOT, SIDE, left=strip - SIDE + 4), title + 2 * SIDE
+        return Margins(FOOT, FOOT, SIDE, left=strip - SIDE + 4), joined_width(title) + 2 * SIDE
     if direction == "bottomup":
         return Margins(FOOT, strip, SIDE, title, title_at_end=True), 0.0
     return Margins(strip, FOOT, SIDE, title), 0.0
@@ -148,7 +148,7 @@ def _assemble(
 ) -> Geometry:
     """Move every solved frame to its place."""
     rects: dict[str, Rect] = {}
-    titles: dict[str, tuple[float, float]] = {}
+    titles: dict[str, tuple[tuple[float, ...], float]] = {}
     lines: list[Line] = []
     labels: list[tuple[int, float, float]] = []
     shapes: dict[int, tuple[list[tuple[int, tuple[float, ...], bool]], int]] = {}
@@ -164,7 +164,7 @@ def _assemble(
             continue
         rects[item.key] = Rect(x, y, solved.width, solved.height)
         if item.title:
-            titles[item.key] = (solved.title_x, STRIP / 2)
+            titles[item.key] = (solved.title or part_places(part_widths(item.title), SIDE), STRIP / 2)
         for child, (left, top) in zip(pieced.children[index], solved.corners, strict=True):
             corner[child] = (x + left, y + top)
         edges = edges_of[index]
@@ -180,11 +180,10 @@ def _assemble(
     return Geometry(root.width, root.height, rects, titles, tuple(lines), tuple(labels))
 
 
-def _set_titles(geometry: Geometry, direction: Direction) -> Geometry:
+def _set_titles(geometry: Geometry) -> Geometry:
     """Turn the places of titles, which were counted from their frames, into places in the picture."""
-    sideways = direction in {"leftright", "rightleft"}
     titles = {
-        key: (geometry.rects[key].x + (SIDE if sideways else x), geometry.rects[key].y + y)
-        for key, (x, y) in geometry.titles.items()
+        key: (tuple([geometry.rects[key].x + x for x in places]), geometry.rects[key].y + y)
+        for key, (places, y) in geometry.titles.items()
     }
     return replace(geometry, titles=titles)

@@ -43,8 +43,8 @@ class Margins:
     top: float
     bottom: float
     side: float
-    title_width: float = 0.0
-    """Length of the title, kept free of lines."""
+    title: tuple[float, ...] = ()
+    """Widths of the parts of the title, kept free of lines."""
     title_at_end: bool = False
     """Whether the title strip lies where the outputs leave instead of where the inputs enter."""
     left: float = 0.0
@@ -87,5 +87,5 @@ class Placed:
     paths: tuple[Path, ...]
     labels: tuple[tuple[int, float, float], ...] = ()
     """Net, and the left middle of the room kept for its text."""
-    title_x: float = 0.0
-    """Where the title begins."""
+    title: tuple[float, ...] = ()
+    """Where each part of the title begins."""

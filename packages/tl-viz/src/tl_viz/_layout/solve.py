@@ -11,9 +11,9 @@ from tl_viz._layout.ranks import Ranks, assign_ranks
 from tl_viz._layout.route import Grid, draw_paths, place_lanes, place_rows
 from tl_viz._layout.rows import order_rows
 from tl_viz._layout.straighten import straighten
+from tl_viz._layout.title import place_title
 
 LOOSE_GAP = 14.0
-TITLE_GAP = 8.0
 
 
 def solve(level: Level) -> Placed:
@@ -43,10 +43,7 @@ def _frame(level: Level, ranks: Ranks, grid: Grid, paths: list[Path]) -> Placed:
     outs = [grid.x[item] for item in range(size + level.ins, size + level.ins + level.outs)]
     move = margins.side + margins.left - grid.left
     width = grid.right + move + margins.side
-    title_x = margins.side
-    if margins.title_width:
-        ports = outs if margins.title_at_end else ins
-        move, width, title_x = _make_room(margins.title_width, margins.side, ports, move, width)
+    move, width, title = place_title(margins, outs if margins.title_at_end else ins, move, width)
     content_end = height
     loose, width, height = _shelve(level, ranks, width, height)
     height = max(height, level.min_height)
@@ -65,7 +62,7 @@ def _frame(level: Level, ranks: Ranks, grid: Grid, paths: list[Path]) -> Placed:
             for path in (*paths, *_tails(level, outs, content_end - top, height - top))
         ),
         labels=tuple((net, x + move, y + top) for net, x, y in grid.labels),
-        title_x=title_x,
+        title=title,
     )
 
 
@@ -79,18 +76,6 @@ def _tails(level: Level, outs: list[float], content_end: float, end: float) -> l
         for target, port in one.targets
         if target == OUTSIDE
     ]
-
-
-def _make_room(title: float, side: float, ports: list[float], move: float, width: float) -> tuple[float, float, float]:
-    """Return the move of the content, the width of the frame and the start of the title so that no line meets it."""
-    if not ports:
-        return move, max(width, title + 2 * side), side
-    to_the_left = max(0.0, side + title + TITLE_GAP - (min(ports) + move))
-    after = max(ports) + move + TITLE_GAP
-    to_the_right = max(0.0, after + title + side - width)
-    if to_the_left <= to_the_right:
-        return move + to_the_left, width + to_the_left, side
-    return move, width + to_the_right, after
 
 
 def _shelve(

@@ -14,7 +14,7 @@ GROWING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"
 NOTHING: list[Branch] = []
 """The children of every leaf."""
 
-Kind = Literal["op", "module", "run", "segment", "constants", "bundle", "chain", "loop", "root"]
+Kind = Literal["op", "module", "function", "run", "segment", "constants", "bundle", "chain", "loop", "root"]
 
 
 NEVER_OPEN = frozenset({"bundle", "chain", "constants"})
@@ -29,7 +29,7 @@ class Branch:
 
     __slots__ = (
         "alike", "call", "children", "copies", "dense", "end", "exact", "first", "kind", "last_end", "loose", "looped", "op",
-        "others", "outside", "pinned",
+        "name", "others", "outside", "pinned",
     )  # fmt: skip
 
     def __init__(self, kind: Kind, op: int = -1, call: int = -1, children: list[Branch] | None = None) -> None:
@@ -39,6 +39,8 @@ class Branch:
         self.call = call
         """The module call that it stands for; also set on a leaf that is the only op of its module."""
         self.children = NOTHING if op >= 0 else ([] if children is None else children)
+        self.name = ""
+        """Name of the function that it stands for."""
         self.first = 0
         """Place of its first op in the order of the tree."""
         self.end = 0
@@ -84,6 +86,8 @@ class Tree:
     """Place -> places of the ops that read it, ascending."""
     growing: list[int]
     """Place -> how many ops before it read a list of any length."""
+    fixed: list[bool]
+    """Op -> whether it depends on no number of an input and on no parameter."""
 
 
 def leaves(branch: Branch) -> list[Branch]:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tl_viz._plan.branch import Branch, leaves
-from tl_viz._plan.chain import join_chains
+from tl_viz._plan.chain import SPLICED, join_chains
+from tl_viz._plan.function import gather_functions
 from tl_viz._plan.loop import gather_loops
 
 if TYPE_CHECKING:
     from tl_viz._network import Network
 
 
-def gather(network: Network, root: Branch) -> None:
-    """Put dead ends, constants and loops into branches of their own, twins beside each other, and views to their ops."""
+def gather(network: Network, root: Branch, fixed: list[bool]) -> None:
+    """Put dead ends, constants and loops into branches of their own, twins beside each other, and views to their ops.
+
+    Args:
+        network: the network.
+        root: the root of its tree.
+        fixed: whether each op gives the same in every run.
+    """
     _bundle(network, root)
-    _gather_constants(network, root)
+    _gather_constants(network, root, fixed)
     readers: list[list[int]] = [[] for _ in range(len(network))]
     for op, parents in enumerate(network.parents):
         for parent in parents if len(parents) < 2 else dict.fromkeys(parents):
@@ -23,6 +31,7 @@ def gather(network: Network, root: Branch) -> None:
     _gather_twins(network, root, readers)
     gather_loops(network, root)
     join_chains(network, root, readers)
+    gather_functions(network, root)
 
 
 def _bundle(network: Network, root: Branch) -> None:
@@ -112,27 +121,22 @@ def _gather(branch: Branch, members: list[int], readers: list[list[int]]) -> Non
             branch.children = rest
 
 
-def _gather_constants(network: Network, root: Branch) -> None:
+def _gather_constants(network: Network, root: Branch, fixed: list[bool]) -> None:
     """Put neighbouring ops that depend on no input and read no parameter into one branch."""
-    if all(parents or role != "op" for role, parents in zip(network.roles, network.parents, strict=True)):
-        return
-    fixed: list[bool] = []
     apart = network.pinned | network.islands
-    for op, parents in enumerate(network.parents):
-        own = network.roles[op] == "op" and not network.learned[op] and op not in apart
-        fixed.append(own and op not in network.back and all(fixed[parent] for parent in parents))
-    if not any(fixed):
+    own = [one and network.roles[op] == "op" and op not in apart for op, one in enumerate(fixed)]
+    if not any(own):
         return
     waiting = [root]
     while waiting:
         branch = waiting.pop()
         if branch.kind == "bundle":
             continue
-        branch.children = _with_segments(branch.children, fixed, whole=branch is not root)
+        branch.children = _with_segments(network, branch.children, own, whole=branch is not root)
         waiting.extend([child for child in branch.children if child.children and child.kind != "constants"])
 
 
-def _with_segments(children: list[Branch], fixed: list[bool], *, whole: bool) -> list[Branch]:
+def _with_segments(network: Network, children: list[Branch], fixed: list[bool], *, whole: bool) -> list[Branch]:
     if whole and all(child.kind == "op" and fixed[child.op] for child in children):
         return children  # the module is the frame around them already
     result: list[Branch] = []
@@ -141,8 +145,16 @@ def _with_segments(children: list[Branch], fixed: list[bool], *, whole: bool) ->
         if child is not None and child.kind == "op" and child.call < 0 and fixed[child.op]:
             run.append(child)
             continue
-        result += [Branch("constants", children=run)] if len(run) > 1 else run
+        together = len(run) > 1 and not _is_view_of_one(network, run)
+        result += [Branch("constants", children=run)] if together else run
         run = []
         if child is not None:
             result.append(child)
     return result
+
+
+def _is_view_of_one(network: Network, run: list[Branch]) -> bool:
+    """Whether ops are views of each other, so that they belong to what made the first or reads the last."""
+    return all(network.functions[child.op] in SPLICED for child in run) and all(
+        network.parents[child.op] == (above.op,) for above, child in pairwise(run)
+    )

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 from tl_viz._plan.choose import PRICE, choose
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tl_viz._plan.branch import Branch, Tree
     from tl_viz._plan.worth import Worth
 
@@ -38,23 +36,23 @@ def choose_evenly(tree: Tree, worth: Worth, *, most: int) -> Choice | None:
     if best is None or _largest(tree, worth, best) <= LARGEST:
         return best
     # Opening the smallest shows what the larger ones hide too; where that does not fit, the largest itself is opened.
-    found = [_repaired(tree, worth, best, most=most, first=first) for first in (min, max)]
+    found = [_repaired(tree, worth, best, most=most, sign=sign) for sign in (1, -1)]
     return min(found, key=lambda choice: (max(LARGEST, _largest(tree, worth, choice)), choice[2] + PRICE * choice[1]))
 
 
-def _repaired(tree: Tree, worth: Worth, best: Choice, *, most: int, first: Callable[..., Offender]) -> Choice:
-    """Return a choice in which boxes that hide too much were opened one by one, `first` of them first."""
+def _repaired(tree: Tree, worth: Worth, best: Choice, *, most: int, sign: int) -> Choice:
+    """Return a choice in which boxes that hide too much were opened one by one: the smallest first, or with -1 the largest."""
     worth.forced.clear()
     tried: set[int] = set()
     while len(tried) < TRIALS:
         over: list[Offender] = [
-            (share, -branch.first, branch)
+            (sign * share, branch.first, branch)
             for share, branch in hidden_shares(tree, worth, best[0])
             if share > LARGEST and id(branch) not in tried
         ]
         if not over:
             break
-        number = id(first(over, key=itemgetter(0, 1))[2])
+        number = id(min(over, key=itemgetter(0, 1))[2])
         tried.add(number)
         worth.forced.add(number)
         other = choose(tree, worth, most=most)
@@ -62,6 +60,14 @@ def _repaired(tree: Tree, worth: Worth, best: Choice, *, most: int, first: Calla
             worth.forced.discard(number)
         else:
             best = other
+    enough = max(LARGEST, _largest(tree, worth, best))
+    for number in tuple(worth.forced):  # what was opened later may show what this was opened for
+        worth.forced.discard(number)
+        other = choose(tree, worth, most=most)
+        if other is not None and _largest(tree, worth, other) <= enough:
+            best = other
+        else:
+            worth.forced.add(number)
     worth.forced.clear()
     return best
 

@@ -143,10 +143,16 @@ def _legal(tree: Tree, children: list[Branch], start: int, period: int, copies: 
 def _worth(children: list[Branch], start: int, period: int, copies: int) -> Run | None:
     items = children[start : start + period]
     size = sum(child.size for child in items)
-    # Two copies of a few ops are read sooner when they are spelled out; two blocks are not.
-    if copies < 2 or (copies == 2 and all(child.op >= 0 for child in items)):
+    # Two copies of a few ops are read sooner when they are spelled out, and so are two stages of unlike sizes; two blocks are not.
+    if copies < 2 or (copies == 2 and (all(child.op >= 0 for child in items) or _differ(children, start, period))):
         return None
     return Run(start, period, copies, (copies - 1) * size * 16 - period)
+
+
+def _differ(children: list[Branch], start: int, period: int) -> bool:
+    """Whether two copies of several items differ in their sizes."""
+    first, second = children[start : start + period], children[start + period : start + 2 * period]
+    return period > 1 and any(one.exact != other.exact for one, other in zip(first, second, strict=True))
 
 
 def _reads(tree: Tree, items: list[Branch], bound: tuple[int, int]) -> list[tuple[int, bool]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tl_viz._plan.branch import GROWING, Branch, Tree
 from tl_viz._plan.bundle import gather
+from tl_viz._plan.fixed import fixed_ops
 
 if TYPE_CHECKING:
     from tl_viz._network import Network
@@ -18,11 +19,11 @@ def build_tree(network: Network, *, bundle_dead_ends: bool) -> Tree:
         network: the network as columns.
         bundle_dead_ends: put ops from which no output can be reached into one branch a module.
     """
-    root = _hang(network)
+    root, fixed = _hang(network), fixed_ops(network)
     _merge_atoms(root)
     if bundle_dead_ends:
-        gather(network, root)
-    return _number(network, root)
+        gather(network, root, fixed)
+    return _number(network, root, fixed)
 
 
 def _hang(network: Network) -> Branch:
@@ -60,7 +61,7 @@ def _merge_atoms(root: Branch) -> None:
                     branch.children[index] = Branch("op", op=only.op, call=only.call if only.call >= 0 else child.call)
 
 
-def _number(network: Network, root: Branch) -> Tree:
+def _number(network: Network, root: Branch, fixed: list[bool]) -> Tree:
     """Give every branch its interval of places, and what it reads from outside of it."""
     op_at: list[int] = []
     order: list[Branch] = []
@@ -99,4 +100,4 @@ def _number(network: Network, root: Branch) -> Tree:
     growing = [0]
     for op in op_at:
         growing.append(growing[-1] + (network.functions[op] in GROWING))
-    return Tree(network, root, place, op_at, readers, growing)
+    return Tree(network, root, place, op_at, readers, growing, fixed)

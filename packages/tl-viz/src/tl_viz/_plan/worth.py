@@ -24,11 +24,16 @@ VIEWS = SPLICED | frozenset(
 """Functions that move numbers without computing any."""
 
 VIEW, POINTWISE, LEARNED, JOIN = 0.15, 0.5, 1.0, 1.0
+ARROW, ARROWS = 1.5, 3
+"""What it costs that a closed box does not tell which of several tensors enters where, for each but the first; and how many count."""
 CONTAINERS = frozenset({"Sequential", "ModuleList", "ModuleDict"})
 """Classes whose name says nothing about what they hold."""
 
 MOSTLY_FRAMES = 0.2
 """A frame with no larger share of ops of its own is as new as the modules in it."""
+
+NAMED = 0.5
+"""A function that holds no parameters helps one that does, and its name tells how."""
 
 SAME_CLASS, SAME_BRANCH = 0.3, 0.1
 REPEATED = 0.15
@@ -66,7 +71,6 @@ def weigh(tree: Tree) -> Worth:
     for branch in order:
         order.extend([child for child in branch.children if child.children])
     form = _forms(order)
-    moving = _moving(tree)
     leaf: dict[int, float] = {}
     """Kind of leaf -> what one is worth."""
     contents: dict[int, dict[int, int]] = {}
@@ -76,7 +80,7 @@ def weigh(tree: Tree) -> Worth:
         number = form[id(branch)]
         content = contents.get(number)
         if content is None:
-            content = contents[number] = _content(tree, branch, contents, form, leaf, moving)
+            content = contents[number] = _content(tree, branch, contents, form, leaf)
         whole = sum(leaf[kind] * (1 + log2(count)) for kind, count in content.items())
         whole = max([whole, *[amount[id(child)] for child in branch.children if child.children]])
         amount[id(branch)] = whole * (1 + REPEATED * log2(branch.copies))
@@ -91,6 +95,8 @@ def weigh(tree: Tree) -> Worth:
             continue
         cost = amount[id(branch)] * factor[id(branch)]
         cost += 2.0 * max(0.0, cost - SWALLOWED * total)
+        if branch.kind in {"module", "function"}:
+            cost += ARROW * factor[id(branch)] * max(0, min(ARROWS, _entering(tree, branch) - 1))
         close[id(branch)] = 0.0 if branch.kind == "bundle" else cost
     return Worth(close, factor, form, contents, leaf)
 
@@ -123,7 +129,6 @@ def _content(
     contents: dict[int, dict[int, int]],
     form: dict[int, int],
     leaf: dict[int, float],
-    moving: set[int],
 ) -> dict[int, int]:
     """Return kind of leaf -> how many there are in a branch; note in `leaf` what each kind is worth."""
     merged: dict[int, int] = {}
@@ -135,36 +140,29 @@ def _content(
             kind = child.loose
             merged[kind] = merged.get(kind, 0) + 1
             if kind not in leaf:
-                leaf[kind] = _leaf_worth(tree, child, moving)
+                leaf[kind] = _leaf_worth(tree, child)
     return merged
 
 
-def _leaf_worth(tree: Tree, branch: Branch, moving: set[int]) -> float:
+def _leaf_worth(tree: Tree, branch: Branch) -> float:
     if branch.kind != "op":  # a module that is kept closed
         return LEARNED
     network = tree.network
     function = network.functions[branch.op]
+    if tree.fixed[branch.op]:
+        return VIEW  # positions, tables and masks, however they are made
     if network.learned[branch.op]:
         worth = LEARNED
     elif function in VIEWS:
         worth = VIEW
     else:
         worth = POINTWISE
-    return worth + (JOIN if sum(at in moving for at in branch.outside) > 1 else 0.0)
+    return worth + (JOIN if _entering(tree, branch) > 1 else 0.0)
 
 
-def _moving(tree: Tree) -> set[int]:
-    """Return the places whose values depend on an input or on a parameter: only these can join."""
-    network = tree.network
-    moving: set[int] = set()
-    for op, parents in enumerate(network.parents):
-        if (
-            network.roles[op] in {"input", "hook"}
-            or network.learned[op]
-            or any(tree.place[parent] in moving for parent in parents)
-        ):
-            moving.add(tree.place[op])
-    return moving
+def _entering(tree: Tree, branch: Branch) -> int:
+    """Return how many tensors a branch reads from outside, without those that are the same in every run."""
+    return sum(not tree.fixed[tree.op_at[at]] for at in branch.outside)
 
 
 def _factors(tree: Tree, amount: dict[int, float], own_ops: dict[int, float]) -> dict[int, float]:
@@ -190,6 +188,11 @@ def _factors(tree: Tree, amount: dict[int, float], own_ops: dict[int, float]) ->
                 new_class.add(id(branch))
             seen_branches.add(branch.loose)
             seen_classes.add(name)
+        elif branch.kind == "function":
+            if not any(tree.network.learned[op] for op in tree.op_at[branch.first : branch.end]):
+                own *= NAMED
+            own = min(own, SAME_BRANCH) if branch.loose in seen_branches else own
+            seen_branches.add(branch.loose)
         factor[id(branch)] = own
         order.append(branch)
         stack.extend([(child, own) for child in reversed(branch.children) if child.children])
