@@ -89,6 +89,12 @@ class Ties:
         left, entered = self.runs[pair]
         given = {tie.given for tie in ties}
         read = {tie.read for tie in ties}
+        while len(entered) > 1 and not self._looped(entered) and {copies[0] for copies in read} == {0}:
+            entered, read = entered[1:], {copies[1:] for copies in read}  # a chain is entered at its first copy
+        while (
+            len(left) > 1 and not self._looped(left) and {copies[0] for copies in given} == {self.sizes[left[0][0]] - 1}
+        ):
+            left, given = left[1:], {copies[1:] for copies in given}
         if left and entered and len(given) > 1 and len(read) > 1 and pair not in self.ends_here:
             return _in_pairs({(tie.given, tie.read) for tie in ties})
         words: list[str] = []

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from tl_viz._compose.follow import Trail
     from tl_viz._plan import Branch, Plan, Tree
 
+GIVEN = ("last (", "all ", "last round", "first round")
+"""How texts begin that say where a tensor comes from: they stand once at its lines, and others at every arrow."""
+
 
 def draw_edges(plan: Plan, trail: Trail, faint: set[int]) -> tuple[Edge, ...]:
     """Return the lines between items: one for each tensor, and for each pair of items at most one.
@@ -89,6 +92,7 @@ def _drop_lone_slots(found: _Found) -> None:
 def _edge(trail: Trail, found: _Found, source: int, readers: list[int], role: EdgeRole, *, label: str = "") -> Edge:
     slots = tuple([",".join(found.slots.get((source, reader), ())) for reader in readers]) if found.slots else ()
     ends = tuple([found.ends.get((source, reader), "") for reader in readers]) if role == "data" else ()
+    ends = tuple([text if text not in ends[:at] or not text.startswith(GIVEN) else "" for at, text in enumerate(ends)])
     return Edge(
         source=trail.keys[source],
         targets=tuple([trail.keys[reader] for reader in readers]),

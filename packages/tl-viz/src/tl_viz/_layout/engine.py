@@ -103,7 +103,8 @@ def _level_key(
         item = pieced.items[child]
         children.append((item.width, item.height, weight[child]) if isinstance(item, Node) else identity[child])
     nets = tuple(
-        (source, tuple(targets), scene.edges[edge].label) for edge, (source, targets) in pieced.nets[index].items()
+        (source, tuple(targets), scene.edges[edge].label, bool(scene.edges[edge].ends))
+        for edge, (source, targets) in pieced.nets[index].items()
     )
     return (tuple(children), nets, frame, len(pieced.ins[index]), len(pieced.outs[index]))
 
@@ -126,7 +127,7 @@ def _level(
         elif inner is not None:
             slots.append(Slot(inner.width, inner.height, inner.ins, inner.outs, weight[child]))
     nets = tuple(
-        Net(source, tuple(targets), _label_room(scene, edge, sideways))
+        Net(source, tuple(targets), _label_room(scene, edge, sideways), bool(scene.edges[edge].ends))
         for edge, (source, targets) in pieced.nets[index].items()
     )
     ports = len(pieced.ins[index]), len(pieced.outs[index])

@@ -34,6 +34,8 @@ class Net:
     targets: tuple[tuple[int, int], ...]
     label_width: float = 0.0
     """Room that a text beside the line needs; only used where the line runs back."""
+    worded: bool = False
+    """Whether a text stands beside its arrows, so that the row that they enter needs room above it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ TRACK = 8.0
 LANE = 10.0
 LANE_START = 14.0
 ABOVE_TRACKS = 9.0
+WORDS = 8.0
+"""How much more room a row needs below the tracks above it for texts beside its arrows."""
 
 Point = tuple[float, float]
 
@@ -127,7 +129,10 @@ def place_rows(level: Level, rows: Rows, x: list[float], ends: LaneEnds, bounds:
     y = 0.0
     last = len(rows.rows) - 1
     for row, items in enumerate(rows.rows):
-        y = _gap(grid, row, gaps[row], y, _room(level, rows, row))
+        room = _room(level, rows, row)
+        if any(level.nets[crossing.net].worded and crossing.bottoms for crossing in gaps[row]) and room.straight:
+            room = room._replace(below_tracks=room.below_tracks + WORDS)
+        y = _gap(grid, row, gaps[row], y, room)
         height = max((level.slots[item].height for item in items if item < size), default=0.0)
         if row == 0 and level.ins:
             height = level.margins.top

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 GROWING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack"})
 """Functions that read a list, whose length says nothing about what they are."""
 
+WIDEST = 28
+"""A level with more items than this is cut."""
+
 NOTHING: list[Branch] = []
 """The children of every leaf."""
 

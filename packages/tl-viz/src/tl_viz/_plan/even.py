@@ -5,7 +5,9 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from tl_viz._plan.branch import NEVER_OPEN
 from tl_viz._plan.choose import PRICE, choose
+from tl_viz._plan.worth import entering
 
 if TYPE_CHECKING:
     from tl_viz._plan.branch import Branch, Tree
@@ -33,11 +35,42 @@ def choose_evenly(tree: Tree, worth: Worth, *, most: int) -> Choice | None:
     Content is hidden where a kind of op is inside of a closed box and visible nowhere in the picture.
     """
     best = choose(tree, worth, most=most)
-    if best is None or _largest(tree, worth, best) <= LARGEST:
-        return best
+    if best is None:
+        return None
+    if _largest(tree, worth, best) > LARGEST:
+        best = _evened(tree, worth, best, most=most)
+    return _with_a_join(tree, worth, best, most=most)
+
+
+def _evened(tree: Tree, worth: Worth, best: Choice, *, most: int) -> Choice:
     # Opening the smallest shows what the larger ones hide too; where that does not fit, the largest itself is opened.
     found = [_repaired(tree, worth, best, most=most, sign=sign) for sign in (1, -1)]
     return min(found, key=lambda choice: (max(LARGEST, _largest(tree, worth, choice)), choice[2] + PRICE * choice[1]))
+
+
+def _with_a_join(tree: Tree, worth: Worth, best: Choice, *, most: int) -> Choice:
+    """Return a choice that shows a place where tensors join, where there is any: one box is opened for it, the cheapest."""
+    hiding: dict[int, list[int]] = {}
+    """Form of a branch that holds a join -> the branch and those around it that are closed."""
+    waiting: list[tuple[Branch, list[int]]] = [(tree.root, [])]
+    while waiting:
+        branch, around = waiting.pop()
+        shown = not around and id(branch) not in best[0]
+        if shown and branch.kind != "bundle" and entering(tree, branch) > 1:
+            return best
+        if not branch.children or branch.kind in NEVER_OPEN:
+            continue
+        inner = [*around, id(branch)] if around or shown else around
+        if inner and any(entering(tree, child) > 1 for child in branch.children):
+            hiding.setdefault(worth.form[id(branch)], inner)
+        waiting.extend([(child, inner) for child in reversed(branch.children)])
+    found: list[Choice] = []
+    for ids in list(hiding.values())[:TRIALS]:
+        worth.forced.update(ids)
+        other = choose(tree, worth, most=most)
+        found += [other] if other is not None else []
+        worth.forced.clear()
+    return min(found, key=lambda choice: choice[2] + PRICE * choice[1], default=best)
 
 
 def _repaired(tree: Tree, worth: Worth, best: Choice, *, most: int, sign: int) -> Choice:

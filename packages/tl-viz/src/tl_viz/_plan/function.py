@@ -5,13 +5,16 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from tl_viz._plan.branch import Branch, leaves
+from tl_viz._plan.branch import WIDEST, Branch, leaves
 
 if TYPE_CHECKING:
     from tl_viz._network import Network
 
 FEWEST, FEWEST_LEARNED = 3, 8
 """A function that made fewer items than this is drawn as these; the second where it holds parameters, which people look for."""
+MOST = 2 / 3
+"""A function that did more than this share of what its module did is the module under another name, unless that has more items
+than a frame may have."""
 
 
 def gather_functions(network: Network, root: Branch) -> None:
@@ -71,7 +74,8 @@ def _grouped(network: Network, children: list[Branch], depth: int) -> list[Branc
                 shared = _shared([_path(network, child) for child in piece])
                 inner = _grouped(network, piece, len(shared) - 1)
                 learned = any(network.learned[leaf.op] for child in piece for leaf in leaves(child))
-                if len(inner) < (FEWEST_LEARNED if learned else FEWEST):
+                most = len(children) if len(children) > WIDEST else MOST * len(children)
+                if len(inner) < (FEWEST_LEARNED if learned else FEWEST) or len(piece) > most:
                     result += inner
                     continue
                 made = Branch("function", children=inner)

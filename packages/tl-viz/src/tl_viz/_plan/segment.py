@@ -5,10 +5,7 @@ from __future__ import annotations
 import itertools
 from math import ceil
 
-from tl_viz._plan.branch import Branch, Tree
-
-WIDEST = 28
-"""A level with more items than this is cut."""
+from tl_viz._plan.branch import WIDEST, Branch, Tree
 
 PIECE = 12
 """How many items a piece should have, and how many pieces a level."""

@@ -32,7 +32,7 @@ CONTAINERS = frozenset({"Sequential", "ModuleList", "ModuleDict"})
 MOSTLY_FRAMES = 0.2
 """A frame with no larger share of ops of its own is as new as the modules in it."""
 
-NAMED = 0.5
+NAMED = 0.3
 """A function that holds no parameters helps one that does, and its name tells how."""
 
 SAME_CLASS, SAME_BRANCH = 0.3, 0.1
@@ -96,7 +96,7 @@ def weigh(tree: Tree) -> Worth:
         cost = amount[id(branch)] * factor[id(branch)]
         cost += 2.0 * max(0.0, cost - SWALLOWED * total)
         if branch.kind in {"module", "function"}:
-            cost += ARROW * factor[id(branch)] * max(0, min(ARROWS, _entering(tree, branch) - 1))
+            cost += ARROW * factor[id(branch)] * max(0, min(ARROWS, entering(tree, branch) - 1))
         close[id(branch)] = 0.0 if branch.kind == "bundle" else cost
     return Worth(close, factor, form, contents, leaf)
 
@@ -157,10 +157,10 @@ def _leaf_worth(tree: Tree, branch: Branch) -> float:
         worth = VIEW
     else:
         worth = POINTWISE
-    return worth + (JOIN if _entering(tree, branch) > 1 else 0.0)
+    return worth + (JOIN if entering(tree, branch) > 1 else 0.0)
 
 
-def _entering(tree: Tree, branch: Branch) -> int:
+def entering(tree: Tree, branch: Branch) -> int:
     """Return how many tensors a branch reads from outside, without those that are the same in every run."""
     return sum(not tree.fixed[tree.op_at[at]] for at in branch.outside)
 
