@@ -148,28 +148,33 @@ What `trace.draw()` shows by default. Made by `python docs/gallery.py`; the netw
 | Sign | What it means |
 |---|---|
 | tinted box | holds parameters; how many stands in it. Inputs and outputs are round |
+| `pos_embed (1, 197, 192)`, `Conv2d · 3×3`, `top 2 of 8` | a parameter that an op reads itself, with its shape; what the \
+arguments of a call say about its size |
 | thick border | a closed box: a module, or several ops, with more inside than is drawn |
-| `Conv2d ×3, add, ReLU ×3 +2` | what a closed box holds: first what has parameters, then attention, products of matrices, what \
-joins two tensors, and the rest; views and casts come last; `+2` are two more kinds |
+| `Conv2d ×3, BatchNorm2d ×3, add_, ReLU ×3`, `mul ×2, pow, mean, add +2` | what a closed box holds: first what has \
+parameters, then attention, products of matrices, what joins two tensors, and the rest; views and casts come last; `+2` are two \
+more kinds |
+| `apply_rotary_pos_emb()` | what a function of the code computed, as a closed box or as a frame |
+| `Sequential of Bottleneck ×3` | a frame whose class says nothing: what it holds |
 | purple stack, `×12 own weights` | equal neighbours, drawn once; each has weights of its own |
-| `≈×6`, `64→224` | neighbours that are equal up to sizes: what the first has, and what the last has |
-| `each reads all before` | every one of the copies reads the outputs of all copies before it |
-| `75k params each · 150k in all` | in each copy, and in all copies of the stack together; a number without `each` counts everything |
+| `≈×6 own weights, each reads all before`, `128→448 params each` | neighbours that are equal up to sizes: what the first has, \
+and what the last has; every one of these reads the outputs of all before it |
+| `112k params each · 1.34M in all` | in each copy, and in all copies of the stack together; a number without `each` counts \
+everything |
 | `↻500 same weights` | runs 500 times with the same weights; orange lines lead to the next round, `t` is the number of the round |
-| `features.1–2, 3–4` | two copies: one of `features.1` and `features.2`, one of `features.3` and `features.4` |
-| `= wte.weight` | reads a parameter of another module, which is counted there |
-| `same params as mul` | reads a parameter of its own module again |
+| `= transformer.wte.weight` | reads a parameter of another module, which is counted there |
 | `… → view`, `transpose → …` | views that follow an op, or lead to it, drawn in its box; `…` is the op |
 | `getitem [:, -1]` | the part that is taken |
 | `3 outputs`, `output 2 of 3`, `values` | one call with several outputs: all of them, or the one that the box stands for |
-| purple words at a line: `all 6`, `last round`, `first round`, `each`, `×4, last first` | which copies or rounds give or read \
-the tensor where it is not simply the last and the first; `last first` pairs the last copy of one stack with the first of the other |
+| purple words at a line: `all 6`, `last round`, `first round`, `each`, `one each`, `×4, last first`, `last (1, 128, 4, 4)` | which \
+copies or rounds give or read the tensor where it is not simply the last and the first, and what the last gives where its size \
+is another; `one each`: a tensor of its own for each copy; `last first` pairs the last copy of one stack with the first of the other |
 | bridge | two lines that cross; lines that join have no bridge |
-| small numbers at the tips of lines | which argument of the op a tensor is, where the order matters; `q`, `k`, `v` in attention |
+| small numbers at the tips of lines | which argument of the op a tensor is, where the order matters; `q`, `k`, `v`, and `m` for \
+the mask, in attention |
 | dashed box, `that no output depends on` | ops whose results reach no output in this run |
-| dashed frame, box `in_proj, A_log, conv1d` | neighbours in a module that are opened or closed as one, named after what holds \
-parameters in them |
-| `depends on no input` | the same in every run: positions, tables, masks made from shapes |
+| `depends on no input`, `made from sizes alone` | the same in every run: positions, tables, masks; lines that would only carry \
+a size are not drawn |
 
 An op is one call of a function: one with several outputs counts once, a call in a loop counts every time, and inputs, outputs and
 buffers do not count. An item is one box; items are counted as they are drawn, inputs and outputs among them.

@@ -32,8 +32,9 @@ def _argument(op: Op, at: int, name: str, default: object) -> object:
 
 
 def _shape(value: object) -> tuple[int, ...]:
+    nothing: tuple[int, ...] = ()
     found = value.shape if isinstance(value, (Op, Param)) else None
-    return () if found is None else found
+    return nothing if found is None else found
 
 
 def _convolution(groups_at: int, dilation_at: int, *, transposed: bool) -> Callable[[Trace, Op], str]:
@@ -42,7 +43,8 @@ def _convolution(groups_at: int, dilation_at: int, *, transposed: bool) -> Calla
         kernel = weight[2:]
         if not kernel:
             return ""
-        parts = ["×".join([str(size) for size in kernel]) if len(kernel) > 1 else f"kernel {kernel[0]}"]
+        sizes = [str(size) for size in kernel]
+        parts = ["×".join(sizes) if len(sizes) > 1 else f"kernel {sizes[0]}"]
         for name, value in (
             ("stride", _argument(op, 3, "stride", 1)),
             ("dilation", _argument(op, dilation_at, "dilation", 1)),

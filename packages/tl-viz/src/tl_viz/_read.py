@@ -93,18 +93,13 @@ def read(trace: Trace, options: Options) -> Network:
     marked = _marked(trace, ops, options)
     edited = frozenset(at for at, op in enumerate(ops) if op.is_edited)
     pinned = {at for at, op in enumerate(ops) if op.func_name in COLLECTIVES} | marked | edited
-    module_of = [calls.index(op.modules) for op in ops]
-    inner, inner_calls = within(ops, module_of, calls.found, calls.methods())
     network = Network(
         name=trace.model_class_name,
         labels=[op.layer_label if rolled or op.num_passes == 1 else op.label for op in ops],
         functions=[_function(op) for op in ops],
         parents=parents,
-        module_of=module_of,
-        calls=[replace(call, within=inner_calls.get(at, ())) for at, call in enumerate(calls.found)]
-        if inner_calls
-        else calls.found,
-        within=inner,
+        module_of=[calls.index(op.modules) for op in ops],
+        calls=calls.found,
         roles=[op.kind for op in ops],
         shapes=[op.shape for op in ops],
         params=params,
@@ -121,22 +116,40 @@ def read(trace: Trace, options: Options) -> Network:
         sizes=measure(ops, options.size_by, "size_by") if options.size_by is not None else {},
         unseen=unseen,
         owners=[op.label for op in ops],
-        places={at: found for at, op in enumerate(ops) if (found := _place(op))},
-        weights={at: op.params for at, op in enumerate(ops) if learned[at]},
-        slots=_slots(every, ops, place),
         made_by=[op.func_call_id for op in ops],
         turns=turns_of(ran, place) if rolled else {},
         title=_title(trace),
-        outputs=_outputs(every, ops),
-        indices=_indices(every, ops),
-        details={at: text for at, op in enumerate(ops) if (text := detail_of(trace, op))},
-        extents={name: trace.params[name].shape for at, op in enumerate(ops) if learned[at] for name in op.params},
     )
+    network = _with_functions(_with_words(network, trace, every, ops, place), ops, calls)
     return (
         network
         if trace.outcome == "complete"
         else _with_stop(network, trace, calls, _at(place, ran[-1].label) if ran else -1)
     )
+
+
+def _with_words(network: Network, trace: Trace, every: list[Op], ops: list[Op], place: dict[str, int]) -> Network:
+    """Return the network with what single ops say; `every` op of the trace is known, and `ops` are drawn."""
+    weights = {at: op.params for at, op in enumerate(ops) if network.learned[at]}
+    return replace(
+        network,
+        places={at: found for at, op in enumerate(ops) if (found := _place(op))},
+        weights=weights,
+        extents={name: trace.params[name].shape for read in weights.values() for name in read},
+        slots=_slots(every, ops, place),
+        outputs=_outputs(every, ops),
+        indices=_indices(every, ops),
+        details={at: text for at, op in enumerate(ops) if (text := detail_of(trace, op))},
+    )
+
+
+def _with_functions(network: Network, ops: list[Op], calls: _Calls) -> Network:
+    """Return the network with the functions of the code that its ops and module calls ran in."""
+    found, inner = within(ops, network.module_of, calls.found, calls.methods())
+    if not inner:
+        return replace(network, within=found)
+    ran = [replace(call, within=inner.get(at, ())) for at, call in enumerate(calls.found)]
+    return replace(network, within=found, calls=ran)
 
 
 def _with_stop(network: Network, trace: Trace, calls: _Calls, last: int) -> Network:

@@ -30,17 +30,12 @@ def rebuild(network: Network, order: Sequence[tuple[int, bool]], moved: dict[int
     def owned(values: Sequence[T], nothing: T) -> list[T]:
         return [values[op] if own else nothing for op, own in order] if values else []
 
-    def table(values: dict[int, T]) -> dict[int, T]:
-        return {here[op]: value for op, value in values.items() if op in here}
-
-    def kept(values: frozenset[int]) -> frozenset[int]:
-        return frozenset(here[op] for op in values if op in here)
-
     def sources(parents: Iterable[int]) -> tuple[int, ...]:
         return tuple([moved[one] for one in parents if one in moved])
 
+    tables = _renumbered(network, here)
     return replace(
-        network,
+        tables,
         labels=column(network.labels),
         functions=column(network.functions),
         parents=[sources(network.parents[op]) if own else () for op, own in order],
@@ -55,6 +50,23 @@ def rebuild(network: Network, order: Sequence[tuple[int, bool]], moved: dict[int
         tips=owned(network.tips, ""),
         owners=column(network.owners),
         made_by=owned(network.made_by, 0),
+        slots={op: _moved(found, moved) for op, found in tables.slots.items()},
+        turns={op: _moved(found, moved) for op, found in tables.turns.items()},
+        back={op: sources(found) for op, found in tables.back.items()},
+    )
+
+
+def _renumbered(network: Network, here: dict[int, int]) -> Network:
+    """Return the network with the new numbers of its ops in everything that is not said of all of them."""
+
+    def table(values: dict[int, T]) -> dict[int, T]:
+        return {here[op]: value for op, value in values.items() if op in here}
+
+    def kept(values: frozenset[int]) -> frozenset[int]:
+        return frozenset(here[op] for op in values if op in here)
+
+    return replace(
+        network,
         tints=table(network.tints),
         sizes=table(network.sizes),
         places=table(network.places),
@@ -63,9 +75,9 @@ def rebuild(network: Network, order: Sequence[tuple[int, bool]], moved: dict[int
         indices=table(network.indices),
         details=table(network.details),
         within=table(network.within),
-        slots={op: _moved(found, moved) for op, found in table(network.slots).items()},
-        turns={op: _moved(found, moved) for op, found in table(network.turns).items()},
-        back={op: sources(found) for op, found in table(network.back).items()},
+        slots=table(network.slots),
+        turns=table(network.turns),
+        back=table(network.back),
         pinned=kept(network.pinned),
         islands=kept(network.islands),
         marked=kept(network.marked),

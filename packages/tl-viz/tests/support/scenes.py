@@ -50,6 +50,9 @@ def _item(draw: st.DrawFn, counter: _Counter, depth: int) -> Node | Box:
         return Node(key=key, role="op", rows=(row,), width=width, height=draw(st.sampled_from([26.0, 40.0, 64.0])))
     counter.boxes += 1
     key = f"b{counter.boxes}"
-    title = (TextRow(text=draw(st.sampled_from(["h", "layer1.0", "a_module_with_a_long_name"])), bold=True),)
+    words = ["h", "layer1.0", "a_module_with_a_long_name", "×12 own weights", "445k params each · 5.34M in all"]
+    title = tuple(
+        TextRow(text=text, bold=True) for text in draw(st.lists(st.sampled_from(words), min_size=1, max_size=4))
+    )
     children = tuple(_item(draw, counter, depth - 1) for _ in range(draw(st.integers(1, 5))))
     return Box(key=key, role="module", title=title if draw(st.integers(0, 3)) else (), children=children)

@@ -72,7 +72,7 @@ def test_what_all_copies_give_says_how_many():
 
 
 def test_copies_in_pairs_say_in_which_order():
-    for order, text in ((1, "×4, each to each"), (-1, "×4, last first")):
+    for order, text in ((1, "one each"), (-1, "×4, last first")):
         run = Recorder()
         given = blocks(run, run.op("exp", run.input()), 4, name="down")
         x = run.op("tanh", given[-1])
@@ -143,7 +143,7 @@ def test_the_gallery_names_what_its_lines_mean():
     assert said("swin") == []
     assert said("gpt2-12") == []
     # a key and a value of each layer go in, are joined with the new ones, and leave
-    assert said("gpt2-12-cache") == ["all 12", "all 12", "each", "×12, each to each", "×12, each to each"]
+    assert said("gpt2-12-cache") == ["all 12", "all 12", "each", "one each", "one each"]
     assert said("densenet121") == ["all 6", "each"]
     assert said("gru-500") == ["each round", "first round", "last round"]
 

@@ -137,9 +137,9 @@ def _facts(tree: Tree, branch: Branch, wanted: tuple[str, ...], around: Around) 
     if branch.op < 0:
         facts.append(ops_text(tree, branch, stacked=around.copies > 1))
     ops = tree.op_at[branch.first : branch.end]
-    if branch.op < 0 and ops and all(tree.fixed[op] for op in ops):
+    if ops and all(tree.fixed[op] for op in ops):
         sized = any(not tree.fixed[tree.op_at[at]] for at in branch.outside)
-        facts.append("made from sizes alone" if sized else "depends on no input")
+        facts.append("made from sizes alone" if sized else "depends on no input" if branch.op < 0 else "")
     return [fact for fact in facts if fact]
 
 

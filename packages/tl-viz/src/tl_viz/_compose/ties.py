@@ -172,7 +172,7 @@ def _in_pairs(pairs: set[tuple[tuple[int, ...], tuple[int, ...]]]) -> str:
     given, read = [one for one, _ in ordered], [other for _, other in ordered]
     alone = len(set(given)) == len(pairs) == len(set(read))
     if alone and read == sorted(read):
-        return f"×{len(pairs)}, each to each"
+        return "one each"
     if alone and read == sorted(read, reverse=True):
         return f"×{len(pairs)}, last first"
     if len(pairs) == len(set(given)) * len(set(read)):

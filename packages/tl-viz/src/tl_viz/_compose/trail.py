@@ -33,7 +33,7 @@ def draw_edges(plan: Plan, trail: Trail, faint: set[int]) -> tuple[Edge, ...]:
     for reader, op in enumerate(tree.op_at):
         for parent in network.parents[op]:
             role = _role(trail, tree.place[parent], reader)
-            if role and trail.branch[trail.item[reader]].kind == "constants" and not tree.fixed[parent]:
+            if tree.fixed[op] and not tree.fixed[parent]:
                 continue  # only its sizes are read
             if role:
                 _add(tree, trail, (tree.place[parent], reader), role, found)

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 FEWEST, FEWEST_LEARNED = 3, 8
 """A function that made fewer items than this is drawn as these; the second where it holds parameters, which people look for."""
 MOST = 2 / 3
-"""A function that did more than this share of what its module did is the module under another name, unless that has more items
-than a frame may have."""
+"""A function that holds parameters and did more than this share of what its module did is the module under another name, unless
+that has more items than a frame may have."""
 
 
 def gather_functions(network: Network, root: Branch) -> None:
@@ -73,15 +73,20 @@ def _grouped(network: Network, children: list[Branch], depth: int) -> list[Branc
             for piece in _pieces(network, members, depth):
                 shared = _shared([_path(network, child) for child in piece])
                 inner = _grouped(network, piece, len(shared) - 1)
-                learned = any(network.learned[leaf.op] for child in piece for leaf in leaves(child))
-                most = len(children) if len(children) > WIDEST else MOST * len(children)
-                if len(inner) < (FEWEST_LEARNED if learned else FEWEST) or len(piece) > most:
+                if not _is_part(network, piece, inner, len(children)):
                     result += inner
                     continue
                 made = Branch("function", children=inner)
                 made.name = shared[-2].rpartition(":")[0]  # of functions that did the same, the one that did it
                 result.append(made)
     return result
+
+
+def _is_part(network: Network, piece: list[Branch], inner: list[Branch], around: int) -> bool:
+    """Whether what a function did is worth a frame of its own among `around` children of its module."""
+    if not any(network.learned[leaf.op] for child in piece for leaf in leaves(child)):
+        return len(inner) >= FEWEST
+    return len(inner) >= FEWEST_LEARNED and (len(piece) <= MOST * around or around > WIDEST)
 
 
 def _pieces(network: Network, members: list[Branch], depth: int) -> list[list[Branch]]:
