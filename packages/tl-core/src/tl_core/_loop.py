@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from tl_core._chain import CallSites, Chains
     from tl_core._edge import Edges
@@ -30,12 +30,16 @@ MASK = (1 << PLACE_BITS) - 1
 class Loops:
     """Colours the ops of a run: equal colours are passes of one layer."""
 
-    __slots__ = ("_after", "_before", "_fresh", "_link", "_members", "_ops", "_places", "_starts", "_targets", "color")
+    __slots__ = (
+        "_after", "_before", "_bound", "_fresh", "_link", "_members", "_ops", "_parents", "_places", "_starts", "_targets",
+        "color",
+    )  # fmt: skip
 
     def __init__(self, ops: Sequence[OpRecord], chains: Chains, edges: Edges) -> None:
         self._ops = ops
         self._places = _Places(chains.sites)
         self._link = link = chains.link
+        self._parents = [op.parents for op in ops]
         self._starts, self._targets = edges.child_rows()
         self._before = {op: link[op] for op in chains.loose}
         """The call before, at the same place in the same call of a module."""
@@ -44,6 +48,8 @@ class Loops:
         """Ops whose colour may change."""
         self.color = list(link)
         """By op, a number that it shares with the other passes of its layer."""
+        self._bound = {op for op in self._members if link[op] >= 0 and op not in self._before}
+        """Passes of what an earlier call of their module did: their colour follows from that."""
         for op, earlier in enumerate(link):
             self.color[op] = op if earlier < 0 else self.color[earlier]
         self._fresh = len(link)
@@ -64,10 +70,8 @@ class Loops:
     def contradict(self, one: int, other: int) -> bool:
         """Whether different colours stand at one place next to two calls of one site."""
         for forwards, last_of in ((True, self._before), (False, self._after)):
-            found = [
-                self._evidence(op, self._near(op, forwards=forwards), last_of.get(op, -1), forwards=forwards)
-                for op in (one, other)
-            ]
+            near = self._near(forwards=forwards)
+            found = [self._evidence(op, near(op), last_of.get(op, -1), forwards=forwards) for op in (one, other)]
             if any(found[1].get(place, color) != color for place, color in found[0].items()):
                 return True
         return False
@@ -77,44 +81,41 @@ class Loops:
         counts: dict[int, int] = {}
         for op in self._members:
             counts[self.color[op]] = counts.get(self.color[op], 0) + 1
-        self._members = [op for op in self._members if counts[self.color[op]] > 1 or self._is_bound(op)]
-
-    def _is_bound(self, op: int) -> bool:
-        """Whether an op is a pass of what an earlier call of its module did, so that its colour follows from that."""
-        return self._link[op] >= 0 and op not in self._before
+        self._members = [op for op in self._members if counts[self.color[op]] > 1 or op in self._bound]
 
     def _visit(self, *, forwards: bool) -> None:
         """Split colours by what the calls read, or by what reads them."""
         color, origin = self.color, list(self.color)
         last_of = self._before if forwards else self._after
         split = _Split(self._fresh)
+        near = self._near(forwards=forwards)
         for op in self._members if forwards else reversed(self._members):
-            if self._is_bound(op):
+            if op in self._bound:
                 if forwards:
                     color[op] = color[self._link[op]]
                 split.keep(color[op])
                 continue
             last = last_of.get(op, -1)
-            near = self._near(op, forwards=forwards)
             known = last >= 0 and origin[last] == origin[op]
-            if known and self._alike(self._near(last, forwards=forwards), near):
-                color[op] = color[last]
-            else:
-                evidence = self._evidence(op, near, last, forwards=forwards)
-                color[op] = split.choose(color[op], color[last] if known else -1, evidence)
+            if known:
+                left, right = near(last), near(op)
+                if len(left) == len(right):
+                    for one, other in zip(left, right, strict=True):
+                        if one != other and color[one] != color[other]:
+                            break
+                    else:
+                        color[op] = color[last]
+                        continue
+            evidence = self._evidence(op, near(op), last, forwards=forwards)
+            color[op] = split.choose(color[op], color[last] if known else -1, evidence)
         self._fresh = split.fresh
 
-    def _near(self, op: int, *, forwards: bool) -> Sequence[int]:
-        return self._ops[op].parents if forwards else self._targets[self._starts[op] : self._starts[op + 1]]
-
-    def _alike(self, left: Sequence[int], right: Sequence[int]) -> bool:
-        color = self.color
-        if len(left) != len(right):
-            return False
-        for one, other in zip(left, right, strict=True):  # noqa: SIM110  # a generator costs as much as the rest
-            if one != other and color[one] != color[other]:
-                return False
-        return True
+    def _near(self, *, forwards: bool) -> Callable[[int], Sequence[int]]:
+        """What tells the ops that an op reads, or those that read it."""
+        if forwards:
+            return self._parents.__getitem__
+        starts, targets = self._starts, self._targets
+        return lambda op: targets[starts[op] : starts[op + 1]]
 
     def _evidence(self, op: int, near: Sequence[int], last: int, *, forwards: bool) -> dict[int, int]:
         """Colours of the neighbours in the same round, by place."""
