@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -51,11 +51,6 @@ class Edges:
     def child_rows(self) -> tuple[list[int], list[int]]:
         """`starts` and `targets` of the children as plain lists, which a loop over all ops reads faster."""
         return self.child_starts.tolist(), self.child_targets.tolist()
-
-    def child_lists(self) -> list[list[int]]:
-        """Children of every op."""
-        starts, targets = self.child_rows()
-        return [targets[left:right] for left, right in pairwise(starts)]
 
     def upstream(self, op: int) -> list[int]:
         """All ops that `op` depends on, ascending."""

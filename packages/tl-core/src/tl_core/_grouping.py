@@ -18,8 +18,6 @@ from array import array
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, final
 
-import numpy as np
-
 from tl_core._chain import Chains
 from tl_core._echo import candidates, link_echoes
 from tl_core._loop import Loops
@@ -42,12 +40,22 @@ class Grouping:
         """Layer index of each op."""
         self.pass_of = pass_of
         """1-based pass of each op within its layer."""
-        layers = np.frombuffer(layer_of, np.int32) if layer_of else np.zeros(0, np.int32)
-        sizes = np.bincount(layers)
+        sizes: list[int] = []
+        for layer in layer_of:
+            if layer == len(sizes):
+                sizes.append(1)
+            else:
+                sizes[layer] += 1
         self.count = len(sizes)
         """Number of layers."""
-        self._order = array("i", np.argsort(layers, kind="stable").astype(np.int32).tobytes())
-        self._starts = array("i", [0, *accumulate(sizes.tolist())])
+        starts = [*accumulate(sizes, initial=0)]
+        self._starts = array("i", starts)
+        order = [0] * len(layer_of)
+        for op, layer in enumerate(layer_of):
+            at = starts[layer]
+            order[at] = op
+            starts[layer] = at + 1
+        self._order = array("i", order)
 
     def members(self, layer: int) -> list[int]:
         """Ops of a layer, first pass first."""

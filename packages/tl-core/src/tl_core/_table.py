@@ -20,7 +20,7 @@ from tl_core._spelling import call_label
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pandas as pd
 
@@ -154,18 +154,19 @@ class _Table:
                 macs[at] = None if cost is None else cost.macs
         return flops, macs
 
-    def named(self, starts: Sequence[int], targets: Sequence[int]) -> ColumnValues:
-        """Tuples of labels for compressed rows of op indices; rows of one label share their tuple."""
-        names = [self._single(index) for index in targets]
-        return [
-            names[left] if right - left == 1 else tuple([name for (name,) in names[left:right]])
-            for left, right in pairwise(starts)
-        ]
-
-    def _single(self, index: int) -> tuple[str]:
-        found = self._singles.get(index)
-        if found is None:
-            found = self._singles[index] = (self.labels[index],)
+    def named(self, rows: Iterable[Sequence[int]]) -> ColumnValues:
+        """Tuples of labels for rows of op indices; rows of one label share their tuple."""
+        singles, labels, known = self._singles, self.labels, self._singles.get
+        found: ColumnValues = []
+        for row in rows:
+            if len(row) == 1:
+                (index,) = row
+                names = known(index)
+                if names is None:
+                    names = singles[index] = (labels[index],)
+                found.append(names)
+            else:
+                found.append(tuple([labels[index] for index in row]))
         return found
 
 
@@ -194,13 +195,12 @@ def _modules(table: _Table) -> ColumnValues:
 
 
 def _parents(table: _Table) -> ColumnValues:
-    edges = table.state.edges
-    return table.named(edges.parent_starts.tolist(), edges.parent_targets.tolist())
+    return table.named(op.parents for op in table.ops)
 
 
 def _children(table: _Table) -> ColumnValues:
-    edges = table.state.edges
-    return table.named(edges.child_starts.tolist(), edges.child_targets.tolist())
+    starts, targets = table.state.edges.child_rows()
+    return table.named(targets[left:right] for left, right in pairwise(starts))
 
 
 def _param_names(table: _Table) -> ColumnValues:

@@ -12,7 +12,7 @@ from tl_core import AliasRead, Frames, OpKind, OpRecord, ParamRecord, SavePolicy
 from tl_torch._constants import find_constant
 from tl_torch._frames import caller
 from tl_torch._ledger import Entry, Ledger, Memory
-from tl_torch._structure import PLAIN_TYPES, replaced
+from tl_torch._structure import PLAIN_TYPES, are_plain, replaced
 from tl_torch._torch_private import (
     UninitializedTensorMixin,
     is_dead_transform_wrapper,
@@ -87,18 +87,18 @@ class ArgumentReader:
             if kind in PLAIN_TYPES:
                 positional.append(value)
                 continue
-            if kind is _TENSOR or kind is _PARAMETER:  # what nearly all tensors go through: met before, never written
+            if (
+                kind is _TENSOR or kind is _PARAMETER
+            ):  # what nearly all tensors go through: met before, not written since
                 entry = known.get(id(value))
-                if (
-                    entry is not None and entry.memory.writes is None and entry.reference() is value
-                    and version_of(value) == entry.version
-                ):  # fmt: skip
-                    record = entry.record
+                if entry is not None and entry.reference() is value and version_of(value) == entry.version:
+                    record, latest = entry.record, entry.memory.latest
                     if type(record) is ParamRecord:
-                        self.params.append(record.index)
-                        positional.append(record)
-                        continue
-                    if kind is _TENSOR:
+                        if latest < 0:
+                            self.params.append(record.index)
+                            positional.append(record)
+                            continue
+                    elif kind is _TENSOR and latest <= record.index:
                         self.parents.append(record.index)
                         positional.append(record)
                         continue
@@ -125,16 +125,20 @@ class ArgumentReader:
             return self._read_parameter(value)
         if kind in PLAIN_TYPES:
             return value
+        if kind is tuple and are_plain(value):  # strides, paddings, sizes, indices
+            return value
         return replaced(value, self.read)
 
     def read(self, tensor: torch.Tensor) -> object:
         """What made a tensor; notes it as a parent of the call under way."""
-        entry = self._ledger.known.get(id(tensor))
+        entry = self._known.get(id(tensor))
         if entry is None or entry.reference() is not tensor:
             entry = self.adopt(tensor)
-        if entry.memory.writes is not None or version_of(tensor) != entry.version:
+        record = entry.record
+        after = record.index if type(record) is OpRecord else -1
+        if entry.memory.latest > after or version_of(tensor) != entry.version:
             return self._read_written(tensor, entry)
-        return self._note(entry.record)
+        return self._note(record)
 
     def _note(self, record: OpRecord | ParamRecord) -> OpRecord | ParamRecord:
         if type(record) is OpRecord:
@@ -220,7 +224,7 @@ class ArgumentReader:
         for key, param in self._sources.params.items():
             tensor = param.tensor
             if key not in known and not isinstance(tensor, UninitializedTensorMixin):
-                ledger.add(tensor, param.record, ledger.add_memory(tensor, param.record, shared=True))
+                ledger.meet(tensor, param.record)
 
     def adopt(self, tensor: torch.Tensor) -> Entry:
         """Find out where a tensor came from that no recorded call made."""
@@ -228,12 +232,13 @@ class ArgumentReader:
         param = sources.params.get(id(tensor))
         if param is not None and param.tensor is tensor:
             param.record.shape = self._sources.shape_of(tensor)
-            return ledger.add(tensor, param.record, ledger.add_memory(tensor, param.record, shared=True))
-        held = sources.find_held(tensor)
-        memory = ledger.memory_of(tensor)
-        if held is not None:
-            self.source(held.kind, held.address, tensor, memory)
+            ledger.meet(tensor, param.record)
             return self._known[id(tensor)]
+        held = sources.find_held(tensor)
+        if held is not None:
+            self.source(held.kind, held.address, tensor, None)
+            return self._known[id(tensor)]
+        memory = ledger.memory_of(tensor)
         if memory is not None and memory.owner is not None:  # another object for memory that the run knows
             return ledger.add(tensor, memory.owner, memory)
         if is_dead_transform_wrapper(tensor):
@@ -285,8 +290,9 @@ class ArgumentReader:
             parents,
         )
         if memory is None:
-            memory = self._ledger.add_memory(tensor, record, shared=True)
-        self._ledger.add(tensor, record, memory)
+            memory = self._ledger.meet(tensor, record)
+        else:
+            self._ledger.add(tensor, record, memory)
         if self._policy.mode != "none" and self._policy.wants(record):
             record.payload = self._keeper.keep(tensor, memory)
         return record

@@ -20,7 +20,7 @@ from tl_torch._frames import FrameWalker, asked_by_torch, caller, frame_at
 from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, info_of
 from tl_torch._handover import Handover
 from tl_torch._ledger import NO_STORAGE, Entry, Ledger, Memory
-from tl_torch._module_calls import RUN, ModuleCalls, method_codes
+from tl_torch._module_calls import RUN, ModuleCalls
 from tl_torch._sources import Sources
 from tl_torch._structure import PLAIN_TYPES, tensors_in
 from tl_torch._torch_private import (
@@ -68,9 +68,8 @@ class Recorder(TorchFunctionMode):
         self.builder = builder
         self.ledger = Ledger()
         self.sources = Sources(builder, model)
-        methods, forwards = method_codes(self.sources.classes)
-        self.calls = ModuleCalls(self, forwards)
-        self.frames = FrameWalker(entry, RUN, methods)
+        self.calls = ModuleCalls(self)
+        self.frames = FrameWalker(entry, RUN, self.sources.methods())
         self.reader = ArgumentReader(
             builder, self.ledger, self.sources, policy, keeper, self.frames, self.calls
         )  # fmt: skip
@@ -245,7 +244,7 @@ class Recorder(TorchFunctionMode):
         site = calls.site
         if site is None:
             site = self._site()
-        read = packed(params if len(params) < 2 else [*dict.fromkeys(params)])
+        read = packed(params if len(params) < 2 else [*dict.fromkeys(params)]) if params else ()
         call = self.builder.call(
             info.name, info.kernel, func, template, named, read, site, duration,
              bool(written) and info.write_rule in _IN_PLACE,

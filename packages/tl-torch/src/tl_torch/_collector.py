@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, final
-
-if TYPE_CHECKING:
-    from collections.abc import Generator
+from typing import Literal, Self, final
 
 _NEVER = 1_000_000_000
 
@@ -27,23 +23,22 @@ class Collections:
         self._recordings = 0
         self._usual: tuple[int, int, int] = gc.get_threshold()
 
-    @contextmanager
-    def limited(self) -> Generator[None]:
+    def __enter__(self) -> Self:
         """Let one full collection through, and put off the others until the recording is over."""
         with self._lock:
             if not self._recordings:
                 self._usual = gc.get_threshold()
                 gc.callbacks.append(self._collected)
             self._recordings += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._recordings -= 1
-                if not self._recordings:
-                    gc.callbacks.remove(self._collected)
-                    if gc.get_threshold() == self._put_off:  # else somebody has set others since
-                        gc.set_threshold(*self._usual)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        with self._lock:
+            self._recordings -= 1
+            if not self._recordings:
+                gc.callbacks.remove(self._collected)
+                if gc.get_threshold() == self._put_off:  # else somebody has set others since
+                    gc.set_threshold(*self._usual)
 
     @property
     def _put_off(self) -> tuple[int, int, int]:
@@ -55,3 +50,4 @@ class Collections:
 
 
 collections = Collections()
+"""To be entered around each recording."""

@@ -73,8 +73,13 @@ def note_unwrapped() -> None:
     )
 
 
+def is_compiled(kind: type) -> bool:
+    """Whether modules of a class are what the compiler makes of other modules."""
+    return kind.__name__ == "OptimizedModule" and kind.__module__.startswith("torch._dynamo")
+
+
 def source_of(module: nn.Module) -> nn.Module | None:
     """The module that a compiled one was made from, or None for an ordinary module."""
-    if type(module).__name__ != "OptimizedModule" or not type(module).__module__.startswith("torch._dynamo"):
+    if not is_compiled(type(module)):
         return None
     return own_children(module).get("_orig_mod")  # its own attribute access goes to the source

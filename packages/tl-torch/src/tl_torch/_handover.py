@@ -38,10 +38,14 @@ class Handover:
         """Indices of the known ops among the tensors inside `value`."""
         if type(value) is _TENSOR:
             entry = self._known.get(id(value))
-            if entry is None or entry.memory.writes is not None or entry.reference() is not value:
-                return self._makers(value)
-            record = entry.record
-            return packed((record.index,)) if type(record) is OpRecord else ()
+            if entry is not None and entry.reference() is value:
+                record, latest = entry.record, entry.memory.latest
+                if type(record) is OpRecord:
+                    if latest <= record.index:
+                        return packed((record.index,))
+                elif latest < 0:
+                    return ()
+            return self._makers(value)
         return packed([*dict.fromkeys(index for _, tensor in tensors_in(value) for index in self._makers(tensor))])
 
     def returned(self, value: Any, call: ModuleCallRecord) -> tuple[int, ...]:

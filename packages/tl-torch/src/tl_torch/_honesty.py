@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from tl_core import ScalarEscapeWarning, TorchLensWarning, warn_caller
-from tl_torch._compiled import note_unwrapped
+from tl_torch._compiled import is_compiled, note_unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -251,7 +251,7 @@ def _speciality(kind: type) -> str:
     package = kind.__module__
     if package.startswith(("torch.ao.nn", "torch.nn.quantized", "bitsandbytes")) and "qat" not in package:
         return "quantized"
-    return "compiled" if kind.__name__ == "OptimizedModule" and package.startswith("torch._dynamo") else ""
+    return "compiled" if is_compiled(kind) else ""
 
 
 def warn_of_kinds(classes: Iterable[type]) -> None:

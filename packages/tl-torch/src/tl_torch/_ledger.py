@@ -16,6 +16,10 @@ NO_STORAGE = (NotImplementedError, RuntimeError, ValueError)
 """What torch raises when a tensor without an ordinary storage is asked for it."""
 
 
+UNSEEN = 1 << 62
+"""Later than every op."""
+
+
 @final
 class Exposure:
     """Memory that NumPy or a raw storage can write: what it held when a call of torch last wrote it.
@@ -57,6 +61,8 @@ class Memory(Struct, gc=False, eq=False):
     """The writes into it, oldest first."""
     exposed: Exposure | None = None
     """Set once Python could write into it without a call of torch."""
+    latest: int = -1
+    """Index of the op that wrote it last: -1 where none did, `UNSEEN` where anything may have."""
 
     def note(self, version: int) -> None:
         """Note the version counter of a tensor after a write into this memory that was seen."""
@@ -77,14 +83,15 @@ class Memory(Struct, gc=False, eq=False):
             self.writes.append(write)
         if self.exposed is not None:
             self.exposed.renew()
+        elif write.record.index > self.latest:
+            self.latest = write.record.index
 
     def expose(self, tensor: torch.Tensor) -> None:
         """Note that memory of `tensor` can be written from outside from now on."""
         self.shared = True
         if self.exposed is None and self.owner is not None:
             self.exposed = Exposure(tensor)
-            if self.writes is None:
-                self.writes = []  # so that every reader looks
+            self.latest = UNSEEN  # so that every reader looks
 
 
 @final
@@ -116,15 +123,17 @@ class Ledger:
         except NO_STORAGE:
             return None
 
-    def add_memory(self, tensor: torch.Tensor, owner: OpRecord | ParamRecord, shared: bool) -> Memory:
-        """Note the memory of a tensor that was not met before."""
+    def meet(self, tensor: torch.Tensor, record: OpRecord | ParamRecord) -> Memory:
+        """Make `record` the producer of a tensor that was there before the run, or that nothing recorded has made."""
         try:
             key = storage_key(tensor)
         except NO_STORAGE:
-            return Memory(None, True, 0)
-        memory = self.memories.get(key)
-        if memory is None:
-            memory = self.memories[key] = Memory(owner, shared, pin_storage_key(tensor))
+            memory = Memory(None, True, 0)
+        else:
+            memory = self.memories.get(key)
+            if memory is None:
+                memory = self.memories[key] = Memory(record, True, pin_storage_key(tensor))
+        self.known[id(tensor)] = Entry(weakref.ref(tensor), record, version_of(tensor), memory)
         return memory
 
     def add(self, tensor: torch.Tensor, record: OpRecord | ParamRecord, memory: Memory) -> Entry:
@@ -140,8 +149,9 @@ class Ledger:
 
     def close(self) -> None:
         """Give back every pinned storage identity."""
+        unpin = unpin_storage_key
         for memory in self.memories.values():
             if memory.pin:
-                unpin_storage_key(memory.pin)
+                unpin(memory.pin)
         self.memories.clear()
         self.known.clear()

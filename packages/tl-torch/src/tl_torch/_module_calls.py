@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-import weakref
-from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any, final
 
 from torch import nn
@@ -14,70 +12,25 @@ from tl_torch._frames import frame_at
 from tl_torch._torch_private import current_functorch_level, has_forward_hooks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+    from types import FrameType
 
     from tl_core import Frames, ModuleCallRecord, ModuleRecord
     from tl_torch._capture import Recorder
     from tl_torch._handover import Unchanged
+    from tl_torch._sources import KnownModule
 
 _LOCALS_ARE_LIVE = sys.version_info >= (3, 13)
-
-
-_of_class: weakref.WeakKeyDictionary[type, tuple[list[CodeType], list[CodeType]]] = weakref.WeakKeyDictionary()
-"""Code of all methods, and of the forward, of each class met so far."""
-
-
-def method_codes(kinds: Iterable[type]) -> tuple[frozenset[int], dict[type, frozenset[int]]]:
-    """Identities of the code of the methods that module classes define.
-
-    A code object is known by its `id`: its hash goes through everything that it holds.
-
-    Returns:
-        All of them, and by class those that make up its `forward` (decorators included).
-    """
-    every: set[int] = set()
-    forwards: dict[type, frozenset[int]] = {}
-    for kind in kinds:
-        known = _of_class.get(kind)
-        if known is None:
-            known = _of_class[kind] = (_methods(kind), _codes(_forward_of(kind)))
-        every.update(map(id, known[0]))
-        forwards[kind] = frozenset(map(id, known[1]))
-    return frozenset(every), forwards
-
-
-def _forward_of(kind: type) -> object:
-    return next((vars(base)["forward"] for base in kind.__mro__ if "forward" in vars(base)), None)
-
-
-def _methods(kind: type) -> list[CodeType]:
-    codes: dict[int, CodeType] = {}
-    for base in kind.__mro__:
-        if base is nn.Module or base is object:
-            continue
-        for value in vars(base).values():
-            if isinstance(value, FunctionType):
-                codes.update((id(code), code) for code in _codes(value))
-    return list(codes.values())
-
-
-def _codes(function: Any) -> list[CodeType]:
-    codes: list[CodeType] = []
-    while isinstance(function, FunctionType) and all(function.__code__ is not code for code in codes):
-        codes.append(function.__code__)
-        function = vars(function).get("__wrapped__")
-    return codes
 
 
 @final
 class ModuleCalls:
     """Follows the module calls of one run."""
 
-    __slots__ = ("_forwards", "_recorder", "direct", "own", "running", "site", "unchanged")
+    __slots__ = ("_recorder", "direct", "own", "running", "site", "unchanged")
 
-    def __init__(self, recorder: Recorder, forwards: dict[type, frozenset[int]]) -> None:
+    def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
-        self._forwards = forwards
         self.site: Frames | None = None
         """Call site of everything inside the innermost call, where no code of the user runs in it."""
         self.own: frozenset[int] = frozenset()
@@ -96,12 +49,12 @@ class ModuleCalls:
             return original(module, *args, **kwargs)
         frame = frame_at(3)  # beyond the two functions that every module call goes through
         site = self._site_of_call(frame)
-        call = self._recorder.builder.enter(self._record_of(module))
-        source = source_of(module)
-        if source is not None:
-            return self.run(call, module, (args, kwargs), site, source, args, kwargs)
+        known = self._known(module)
+        call = self._recorder.builder.enter(known.record)
+        if known.kind.compiled and (source := source_of(module)) is not None:
+            return self.run(call, known, (args, kwargs), site, source, args, kwargs)
         given = args[0] if len(args) == 1 and not kwargs else (args, kwargs)
-        return self.run(call, module, given, site, original, (module, *args), kwargs)
+        return self.run(call, known, given, site, original, (module, *args), kwargs)
 
     def _site_of_call(self, frame: FrameType) -> Frames:
         """Where the module call stands that `frame` makes."""
@@ -121,11 +74,12 @@ class ModuleCalls:
         self, function: Callable[..., Any], model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
         """Run a method of the root model in place of a call of the model."""
-        call = self._recorder.builder.enter(self._record_of(model), function.__name__)
-        return self.run(call, model, (args, kwargs), (), function, args, kwargs)
+        known = self._known(model)
+        call = self._recorder.builder.enter(known.record, function.__name__)
+        return self.run(call, known, (args, kwargs), (), function, args, kwargs)
 
     def run(
-        self, call: ModuleCallRecord, module: nn.Module, given: object, site: Frames, function: Callable[..., Any],
+        self, call: ModuleCallRecord, known: KnownModule, given: object, site: Frames, function: Callable[..., Any],
         args: Sequence[Any], kwargs: Mapping[str, Any],
     ) -> Any:  # fmt: skip
         """Run what a call consists of and note what came out; the stack of what runs inside ends here."""
@@ -134,10 +88,10 @@ class ModuleCalls:
         call.inputs = handover.ops_in(given)
         call.site = site
         outer, self.direct = self.direct, []
-        closed = id(module) in recorder.sources.closed and not has_forward_hooks(module)
+        closed = known.closed and not has_forward_hooks(known.module)
         outer_site, self.site = self.site, site if closed else None
         outside, self.unchanged = self.unchanged, []
-        own, self.own = self.own, self._forwards.get(type(module), _NONE)
+        own, self.own = self.own, known.kind.forward
         tail, frames.tail = frames.tail, site
         self.running.append(call)
         try:
@@ -157,12 +111,12 @@ class ModuleCalls:
             recorder.builder.exit(call)
         return result
 
-    def _record_of(self, module: nn.Module) -> ModuleRecord:
+    def _known(self, module: nn.Module) -> KnownModule:
         sources = self._recorder.sources
-        record = sources.modules.get(id(module))
-        if record is None:  # built while the model runs, or held where no attribute leads
-            record = sources.late(module)
-        return record
+        known = sources.modules.get(id(module))
+        if known is None:  # built while the model runs, or held where no attribute leads
+            known = sources.late(module)
+        return known
 
     def attribute(self, frames: list[FrameType]) -> None:
         """Open and close calls of modules whose methods run without the module having been called.
@@ -187,7 +141,7 @@ class ModuleCalls:
             module = _self_of(frame)
             if not isinstance(module, nn.Module):
                 continue
-            record = self._record_of(module)
+            record = self._known(module).record
             if record is not current:
                 wanted.append((frame, record))
                 current = record
@@ -209,7 +163,6 @@ class ModuleCalls:
             self._recorder.builder.exit(self.direct.pop()[1])
 
 
-_NONE: frozenset[int] = frozenset()
 RUN = ModuleCalls.run.__code__
 """The code at which the stack inside a module call ends."""
 

@@ -5,26 +5,29 @@ from __future__ import annotations
 import functools
 import types
 import weakref
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, cast, final
 
 import torch
 from msgspec import Struct
 from torch import nn
 
-from tl_core import BufferRecord, ParamRecord, packed
+from tl_core import BufferRecord, ModuleRecord, ParamRecord, packed
 from tl_torch._honesty import ATTENTION
-from tl_torch._structure import PLAIN_TYPES, readable_tensors
-from tl_torch._torch_private import UninitializedTensorMixin, own_buffers, own_children, own_params
+from tl_torch._module_kinds import ModuleKind, kind_of
+from tl_torch._structure import PLAIN_TYPES, are_plain, readable_tensors
+from tl_torch._torch_private import UninitializedTensorMixin
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, KeysView
 
-    from tl_core import ModuleRecord, TraceBuilder
+    from tl_core import TraceBuilder
 
 HeldKind = Literal["buffer", "constant"]
 
 _MODULE_STATE = list(vars(nn.Module()))
 """Attributes that every module has, in the order in which `nn.Module.__init__` sets them."""
+_NONE: list[int] = []
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
 
 
@@ -47,21 +50,31 @@ class KnownParam(Struct, gc=False, eq=False):
 
 
 @final
+class KnownModule(Struct, gc=False, eq=False):
+    """A module of the model, held so that no other one takes its identity during the run."""
+
+    module: nn.Module
+    record: ModuleRecord
+    kind: ModuleKind
+    closed: bool
+    """Whether it is a layer of torch's own that holds nothing that could run code of the user."""
+
+
+@final
 class Sources:
     """The inventory of one model, taken before it runs."""
 
     __slots__ = (
-        "_alive", "_builder", "_prepared", "_root", "_shapeless", "_unattached", "_visited", "attention", "classes", "closed", "created",
-        "functions", "held", "modules", "params", "scripted", "shapes", "truncated",
+        "_builder", "_prepared", "_root", "_shapeless", "_unattached", "_visited", "attention", "created",
+        "functions", "held", "kinds", "modules", "params", "scripted", "shapes", "truncated",
     )  # fmt: skip
 
     def __init__(self, builder: TraceBuilder, root: nn.Module) -> None:
         self._builder = builder
         self._visited: set[int] = set()
-        self.modules: dict[int, ModuleRecord] = {}
-        self.classes: set[type] = set()
-        self.closed: set[int] = set()
-        """Identities of layers of torch's own that hold nothing that could run code of the user."""
+        self.modules: dict[int, KnownModule] = {}
+        self.kinds: dict[type, ModuleKind] = {}
+        """Classes of the modules that run as Python."""
         self.params: dict[int, KnownParam] = {}
         self.held: dict[int, Held] = {}
         self.shapes: dict[tuple[int, ...], tuple[int, ...]] = {}
@@ -74,8 +87,6 @@ class Sources:
         """Modules that may have a fused path, with their addresses."""
         self.truncated: dict[str, str] = {}
         """Paths of what was not looked into to the end, and why not."""
-        self._alive: list[nn.Module] = []
-        """Every registered module, so that no other one takes its identity during the run."""
         self._shapeless: list[torch.Tensor] = []
         """Parameters of no dimension: numbers, and lazy ones."""
         self.created: list[str] = []
@@ -85,41 +96,60 @@ class Sources:
         self.module(root, "", frozenset())
         self._prepared = True
 
-    def module(self, module: nn.Module, address: str, above: frozenset[int]) -> ModuleRecord:
+    def module(self, module: nn.Module, address: str, above: frozenset[int]) -> KnownModule:
         """Register a module and everything below it."""
         key = id(module)
-        record = self.modules.get(key)
-        first = record is None
-        if record is None:
-            kind = type(module)
-            self._alive.append(module)
-            record = self.modules[key] = self._builder.module_record(address, kind.__name__, module.training)
-            if kind not in self.classes:
-                if issubclass(kind, torch.jit.ScriptModule):
-                    self._scripted(module, address, record)
-                    return record
-                self.classes.add(kind)
-            if kind in ATTENTION:
-                self.attention.append((address, module))
-            plain = self._attributes(module, address)
-            if plain and kind.__module__.startswith("torch.nn.modules.") and not own_children(module):
-                self.closed.add(key)
+        held = module.__dict__
+        known = self.modules.get(key)
+        if known is None:
+            known = self._add(module, held, address)
+            if known.kind.scripted:
+                return known
+            first = True
         else:
-            record.aliases += (address,)
-        prefix = f"{address}." if address else ""
-        params = [self._param(one, prefix + name) for name, one in own_params(module).items() if one is not None]
-        buffers = [self._buffer(one, prefix + name) for name, one in own_buffers(module).items() if one is not None]
-        children: list[int] = []
-        if key not in above:
+            known.record.aliases += (address,)
+            first = False
+        prefix = address + "." if address else ""
+        params = buffers = children = _NONE
+        if own := held["_parameters"]:
+            params = [self._param(one, prefix + name) for name, one in own.items() if one is not None]
+        if own := held["_buffers"]:
+            buffers = [self._buffer(one, prefix + name) for name, one in own.items() if one is not None]
+        if (own := held["_modules"]) and key not in above:
             below = above | {key}
-            for name, child in own_children(module).items():
-                if child is not None:
-                    children.append(self.module(child, prefix + name, below).index)
+            children = [
+                self.module(one, prefix + name, below).record.index for name, one in own.items() if one is not None
+            ]
         if first:
+            record = known.record
             record.params, record.buffers, record.children = packed(params), packed(buffers), packed(children)
-        return record
+        return known
 
-    def late(self, module: nn.Module) -> ModuleRecord:
+    def _add(self, module: nn.Module, held: dict[str, Any], address: str) -> KnownModule:
+        """Register a module alone."""
+        kind = self.kinds.get(type(module)) or kind_of(type(module))
+        record = self._builder.module_record(address, kind.name, module.training)
+        known = self.modules[id(module)] = KnownModule(module, record, kind, False)
+        if kind.scripted:
+            self._scripted(module, address, record)
+            return known
+        self.kinds[type(module)] = kind
+        if type(module) in ATTENTION:
+            self.attention.append((address, module))
+        known.closed = self._attributes(held, address) and kind.of_torch and not held["_modules"]
+        return known
+
+    @property
+    def classes(self) -> KeysView[type]:
+        """Classes of the modules that run as Python."""
+        return self.kinds.keys()
+
+    def methods(self) -> frozenset[int]:
+        """Identities of the code of all methods of the model's modules."""
+        found: set[int] = set()
+        return frozenset(found.union(*[kind.methods for kind in self.kinds.values()]))
+
+    def late(self, module: nn.Module) -> KnownModule:
         """Register a module that the run met and that was not there before, under its address where it has one."""
         for address, found in cast("Iterator[tuple[str, nn.Module]]", self._root.named_modules()):
             if found is module:
@@ -149,7 +179,7 @@ class Sources:
 
     def module_of(self, record: ModuleRecord) -> nn.Module:
         """The module that a record stands for."""
-        return self._alive[record.index]
+        return next(known.module for known in self.modules.values() if known.record is record)
 
     def _param(self, param: torch.Tensor, address: str) -> int:
         known = self.params.get(id(param))
@@ -157,9 +187,10 @@ class Sources:
             if self._prepared and not self._unattached and isinstance(param, UninitializedTensorMixin):
                 taken = any(one.record.address == address for one in self.params.values())
                 self.created.append(f"{address} (replaces the one that was there)" if taken else address)
+            lazy = type(param) is not nn.Parameter and isinstance(param, UninitializedTensorMixin)
             record = self._builder.param(
                 address,
-                self.shape_of(param),
+                () if lazy or param.is_nested else tuple(param.shape),
                 plain_name(param.dtype),
                 plain_device(param.device),
                 param.requires_grad,
@@ -179,27 +210,26 @@ class Sources:
         record = None if held is None else held.buffer
         if record is None:
             reference = weakref.ref(buffer)
+            shape = self.shape_of(buffer)
             record = self._builder.buffer(
-                address, self.shape_of(buffer), plain_name(buffer.dtype), plain_device(buffer.device), reference
+                address, shape, plain_name(buffer.dtype), plain_device(buffer.device), reference
             )
             self.held[id(buffer)] = Held("buffer", address, reference, record)
         elif address != record.address and address not in record.aliases:
             record.aliases += (address,)
         return record.index
 
-    def _attributes(self, module: nn.Module, address: str) -> bool:
+    def _attributes(self, held: dict[str, Any], address: str) -> bool:
         """Look for tensors and functions among the attributes of a module; whether all are plain values."""
+        usual = len(_MODULE_STATE) if [*islice(held, len(_MODULE_STATE))] == _MODULE_STATE else 0
+        if are_plain(islice(held.values(), usual, None)):
+            return True
         plain = True
-        attributes = vars(module)
-        names = list(attributes)
-        if names[: len(_MODULE_STATE)] == _MODULE_STATE:
-            del names[: len(_MODULE_STATE)]
-        for name in names:
-            value = attributes[name]
-            kind = cast("type[object]", type(value))
+        for name, value in islice(held.items(), usual, None):
+            kind = type(value)  # pyright: ignore[reportUnknownVariableType] - a cast is a call
             if kind in PLAIN_TYPES or name in _MODULE_STATE:
                 continue
-            if (kind is tuple or kind is list) and PLAIN_TYPES.issuperset(map(type, value)):  # strides, paddings
+            if (kind is tuple or kind is list) and are_plain(value):  # strides, paddings
                 continue
             plain = False
             path = f"{address}.{name}" if address else name

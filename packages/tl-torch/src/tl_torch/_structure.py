@@ -6,7 +6,7 @@ import dataclasses
 import enum
 import functools
 import types
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, cast
 
 import torch
@@ -21,6 +21,14 @@ PLAIN_TYPES: frozenset[type] = frozenset({
     torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Size, torch.qscheme,
 })  # fmt: skip
 """Types whose values hold no tensors and are kept as they are."""
+
+_is_plain = PLAIN_TYPES.__contains__
+
+
+def are_plain(values: Iterable[object]) -> bool:
+    """Whether every value is of a plain type."""
+    return all(map(_is_plain, map(type, values)))
+
 
 _CLOSED = (
     type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.CodeType,

@@ -39,9 +39,8 @@ def pin_storage_key(tensor: torch.Tensor) -> int:
     return cast("Any", tensor.untyped_storage())._weak_ref()
 
 
-def unpin_storage_key(token: int) -> None:
-    """Give back a token of `pin_storage_key`."""
-    _untyped._free_weak_ref(token)
+unpin_storage_key: Callable[[int], None] = _untyped._free_weak_ref
+"""Give back a token of `pin_storage_key`."""
 
 
 def storage_use_count(key: int) -> int:

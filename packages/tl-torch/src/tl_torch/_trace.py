@@ -205,7 +205,7 @@ class _Run:
     def trace(self) -> Trace:
         start = perf_counter_ns()
         try:
-            with collections.limited():
+            with collections:
                 trace = self._record(start)
         except BaseException as error:
             partial = self._finish(start, "failed", None, reason=_in_one_line(error))

@@ -30,13 +30,13 @@ class Region:
     def __init__(self, tensor: torch.Tensor) -> None:
         itemsize = tensor.element_size()
         self.itemsize = itemsize
-        self.shape = tuple(tensor.shape)
-        self.strides = tuple(step * itemsize for step in tensor.stride())
         self.low = tensor.storage_offset() * itemsize
-        if 0 in self.shape:
-            self.high = self.low
+        if tensor.is_contiguous():  # one without elements is
+            self.high = self.low + tensor.nbytes
             self.dense = True
             return
+        self.shape = tuple(tensor.shape)
+        self.strides = tuple([step * itemsize for step in tensor.stride()])
         last = sum((size - 1) * step for size, step in zip(self.shape, self.strides, strict=True))
         self.high = self.low + last + itemsize
         self.dense = self._is_dense()
@@ -53,6 +53,8 @@ class Region:
 
     def mask(self, grain: int) -> Mask:
         """Which pieces of `grain` bytes the region occupies, from `low` to `high` (exclusive)."""
+        if self.dense:
+            return np.ones((self.high - self.low) // grain, dtype=np.bool_)
         field = np.zeros((self.high - self.low) // grain, dtype=np.bool_)
         strides = (*[step // grain for step in self.strides], 1)
         view = np.lib.stride_tricks.as_strided(field, (*self.shape, self.itemsize // grain), strides, writeable=True)
