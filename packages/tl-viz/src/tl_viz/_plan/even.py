@@ -19,8 +19,8 @@ LARGEST = 0.35
 FEW = 8
 """A network of fewer kinds of ops than this is understood by its module names."""
 
-TRIALS = 8
-"""How many boxes are opened for this reason at most."""
+TRIALS, ROUNDS = 6, 2
+"""How many boxes are tried for this reason, and how often one of them is taken."""
 
 Choice = tuple[set[int], int, float]
 """ids of the open branches, the number of items, and the cost."""
@@ -43,9 +43,54 @@ def choose_evenly(tree: Tree, worth: Worth, *, most: int) -> Choice | None:
 
 
 def _evened(tree: Tree, worth: Worth, best: Choice, *, most: int) -> Choice:
-    # Opening the smallest shows what the larger ones hide too; where that does not fit, the largest itself is opened.
-    found = [_repaired(tree, worth, best, most=most, sign=sign) for sign in (1, -1)]
-    return min(found, key=lambda choice: (max(LARGEST, _largest(tree, worth, choice)), choice[2] + PRICE * choice[1]))
+    """Return a choice in which boxes that hide too much were opened: one of them shows what the others hide too."""
+    kept: set[int] = set()
+    for _ in range(ROUNDS):
+        over: dict[int, Branch] = {}
+        for share, branch in hidden_shares(tree, worth, best[0]):
+            if share > LARGEST:
+                over.setdefault(worth.form[id(branch)], branch)
+        found = [_opened(tree, worth, (best, kept), root, most=most) for root in list(over.values())[:TRIALS]]
+        if not found:
+            break
+        best, kept = min(found, key=lambda one: _badness(tree, worth, one[0]))
+    enough = max(LARGEST, _largest(tree, worth, best))
+    for number in tuple(kept):  # what was opened later may show what this was opened for
+        worth.forced = kept - {number}
+        other = choose(tree, worth, most=most)
+        if other is not None and _largest(tree, worth, other) <= enough:
+            best = other
+            kept.discard(number)
+    worth.forced = set()
+    return best
+
+
+def _badness(tree: Tree, worth: Worth, choice: Choice) -> tuple[float, float]:
+    return max(LARGEST, _largest(tree, worth, choice)), choice[2] + PRICE * choice[1]
+
+
+def _opened(
+    tree: Tree, worth: Worth, so_far: tuple[Choice, set[int]], root: Branch, *, most: int
+) -> tuple[Choice, set[int]]:
+    """Return a choice in which a box was opened, and what in it hides too much, as far as it fits; with what that opened."""
+    best, kept = so_far
+    forced = {*kept, id(root)}
+    while True:
+        worth.forced = forced
+        other = choose(tree, worth, most=most)
+        if other is None:
+            break
+        best, kept = other, set(forced)
+        inner: list[Offender] = [
+            (share, -branch.first, branch)
+            for share, branch in hidden_shares(tree, worth, best[0])
+            if share > LARGEST and root.first <= branch.first < root.end and id(branch) not in forced
+        ]
+        if not inner:
+            break
+        forced = {*forced, id(max(inner, key=itemgetter(0, 1))[2])}
+    worth.forced = set()
+    return best, kept
 
 
 def _with_a_join(tree: Tree, worth: Worth, best: Choice, *, most: int) -> Choice:
@@ -73,38 +118,6 @@ def _with_a_join(tree: Tree, worth: Worth, best: Choice, *, most: int) -> Choice
     return min(found, key=lambda choice: choice[2] + PRICE * choice[1], default=best)
 
 
-def _repaired(tree: Tree, worth: Worth, best: Choice, *, most: int, sign: int) -> Choice:
-    """Return a choice in which boxes that hide too much were opened one by one: the smallest first, or with -1 the largest."""
-    worth.forced.clear()
-    tried: set[int] = set()
-    while len(tried) < TRIALS:
-        over: list[Offender] = [
-            (sign * share, branch.first, branch)
-            for share, branch in hidden_shares(tree, worth, best[0])
-            if share > LARGEST and id(branch) not in tried
-        ]
-        if not over:
-            break
-        number = id(min(over, key=itemgetter(0, 1))[2])
-        tried.add(number)
-        worth.forced.add(number)
-        other = choose(tree, worth, most=most)
-        if other is None:
-            worth.forced.discard(number)
-        else:
-            best = other
-    enough = max(LARGEST, _largest(tree, worth, best))
-    for number in tuple(worth.forced):  # what was opened later may show what this was opened for
-        worth.forced.discard(number)
-        other = choose(tree, worth, most=most)
-        if other is not None and _largest(tree, worth, other) <= enough:
-            best = other
-        else:
-            worth.forced.add(number)
-    worth.forced.clear()
-    return best
-
-
 def _largest(tree: Tree, worth: Worth, choice: Choice) -> float:
     return max([share for share, _ in hidden_shares(tree, worth, choice[0])], default=0.0)
 
@@ -112,7 +125,7 @@ def _largest(tree: Tree, worth: Worth, choice: Choice) -> float:
 def hidden_shares(tree: Tree, worth: Worth, opened: set[int]) -> list[tuple[float, Branch]]:
     """Return for each closed box which share of all distinct content it hides: of kinds of ops, by what each is worth."""
     visible: set[int] = set()
-    closed: dict[int, Branch] = {}
+    closed: list[Branch] = []
     waiting = [tree.root]
     while waiting:
         branch = waiting.pop()
@@ -124,13 +137,15 @@ def hidden_shares(tree: Tree, worth: Worth, opened: set[int]) -> list[tuple[floa
             waiting.extend(reversed(branch.children))
         else:
             visible.update(child.loose for child in branch.children if branch.op >= 0 and child.op == branch.op)
-            closed.setdefault(worth.form[id(branch)], branch)
+            closed.append(branch)
     kinds = worth.contents.get(worth.form[id(tree.root)], {})
     if len(kinds) < FEW:
         return []
     leaf = worth.leaf
     whole = sum(leaf[kind] for kind in kinds)
-    return [
-        (sum(leaf[kind] for kind in worth.contents[form] if kind not in visible) / whole, branch)
-        for form, branch in closed.items()
-    ]
+    share: dict[int, float] = {}
+    for branch in closed:
+        form = worth.form[id(branch)]
+        if form not in share:
+            share[form] = sum(leaf[kind] for kind in worth.contents[form] if kind not in visible) / whole
+    return [(share[worth.form[id(branch)]], branch) for branch in closed]
