@@ -58,6 +58,7 @@ from tl_core._load import load as load
 from tl_core._module import Module as Module
 from tl_core._module import ModuleCall as ModuleCall
 from tl_core._op import Op as Op
+from tl_core._option_values import check_values as check_values
 from tl_core._options import CaptureOptions as CaptureOptions
 from tl_core._param import Param as Param
 from tl_core._payload import DeferredPayload as DeferredPayload
@@ -239,6 +240,7 @@ __all__ = [
     "array_difference",
     "backend",
     "backend_entry_points",
+    "check_values",
     "compare",
     "dead_neurons",
     "extension",

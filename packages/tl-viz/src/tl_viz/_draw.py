@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from tl_core import ArgumentTypeError, Selector, Trace
 from tl_viz._compose import compose
@@ -22,10 +22,8 @@ from tl_viz._options import (
     Measure,
     Options,
     View,
-    check_choice,
     check_collapse,
     check_depth,
-    check_flag,
     check_label,
     check_panel,
     check_seconds,
@@ -123,16 +121,16 @@ def draw(  # noqa: PLR0913 - one option each; every one is a keyword
     level = check_collapse(collapse)
     options = Options(
         collapse=level,
-        view=check_choice("view", view, get_args(View)),
+        view=view,
         depth=check_depth(depth),
         module=module,
-        layout=check_choice("layout", layout, get_args(Layout)),
-        direction=check_choice("direction", direction, get_args(Direction)),
-        fold_repeats=level not in {"none", 0.0} if fold_repeats is None else check_flag("fold_repeats", fold_repeats),
-        show_containers=check_flag("show_containers", show_containers),
-        show_orphans=check_flag("show_orphans", show_orphans),
-        show_buffers=check_flag("show_buffers", show_buffers),
-        intervention_mode=check_choice("intervention_mode", intervention_mode, get_args(InterventionMode)),
+        layout=layout,
+        direction=direction,
+        fold_repeats=level not in {"none", 0.0} if fold_repeats is None else fold_repeats,
+        show_containers=show_containers,
+        show_orphans=show_orphans,
+        show_buffers=show_buffers,
+        intervention_mode=intervention_mode,
         code_panel=check_panel(code_panel),
         color_by=color_by,
         size_by=size_by,

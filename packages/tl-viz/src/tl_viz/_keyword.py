@@ -1,16 +1,17 @@
-"""Refuses keywords that a function does not have, and names the one that was probably meant."""
+"""Refuses keywords that `draw` does not have; what other tools call them is known."""
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from tl_core import ArgumentTypeError
+from tl_core import unknown_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from tl_core import ArgumentTypeError
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,18 +57,9 @@ def known_keywords(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _unknown(function: str, name: str, known: tuple[str, ...]) -> ArgumentTypeError:
-    close = SPELLED_OTHERWISE.get(name) or next(iter(get_close_matches(name, known, 1, 0.55)), "")
+    remedy = ""
     if name in FILES:
         remedy = f"{function}(...).save('network.svg') writes a file; its suffix says the format"
-    elif close:
-        remedy = f"write {close}=..."
-    else:
-        remedy = f"help(tl.{function}) says what each option does"
-    return ArgumentTypeError(
-        f"{function}() has no option {name!r}; there are {', '.join(known)}.",
-        code="option_unknown",
-        remedy=remedy,
-        option=name,
-        closest=close,
-        options=known,
-    )
+    elif name in SPELLED_OTHERWISE:
+        remedy = f"write {SPELLED_OTHERWISE[name]}=..."
+    return unknown_option(f"tl.{function}", name, known, remedy)

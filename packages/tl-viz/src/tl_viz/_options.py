@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
+from typing import Literal, TypeVar, cast, get_args
 
-from tl_core import ArgumentTypeError, ConfigurationError, Op, Selector
+from tl_core import ArgumentTypeError, ConfigurationError, Op, Selector, check_values
+from tl_viz._layout import Direction  # noqa: TC001 - read when values are checked
+from tl_viz._plan import Collapse  # noqa: TC001 - the same
 from tl_viz._theme import THEMES, Theme
-
-if TYPE_CHECKING:
-    from tl_viz._layout import Direction
-    from tl_viz._plan import Collapse
 
 View = Literal["rolled", "unrolled"]
 Layout = Literal["auto", "rank", "dot"]
@@ -55,6 +53,9 @@ class Options:
     theme: Theme
     deadline_s: float
     planner_budget: float | None = None
+
+    def __post_init__(self) -> None:
+        check_values(self, "tl.draw")
 
 
 def check_choice(name: str, value: object, choices: tuple[T, ...]) -> T:
@@ -130,23 +131,6 @@ def check_seconds(name: str, value: object) -> float:
         f"draw({name}={value!r}) must be a number above 0.",
         code=f"{name}_invalid",
         remedy=f"write {name}=20",
-        option=name,
-        value=value,
-    )
-
-
-def check_flag(name: str, value: object) -> bool:
-    """Return `value` if it is a truth value.
-
-    Raises:
-        ArgumentTypeError: it is not.
-    """
-    if isinstance(value, bool):
-        return value
-    raise ArgumentTypeError(
-        f"draw({name}={value!r}) must be True or False.",
-        code="option_type",
-        remedy=f"write {name}=True or {name}=False",
         option=name,
         value=value,
     )
