@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tl_viz._plan.branch import NEVER_OPEN
 from tl_viz._plan.choose import PRICE, choose
-from tl_viz._plan.worth import entering
+from tl_viz._plan.worth import NAMED, entering, is_helper
 
 if TYPE_CHECKING:
     from tl_viz._plan.branch import Branch, Tree
@@ -148,4 +148,4 @@ def hidden_shares(tree: Tree, worth: Worth, opened: set[int]) -> list[tuple[floa
         form = worth.form[id(branch)]
         if form not in share:
             share[form] = sum(leaf[kind] for kind in worth.contents[form] if kind not in visible) / whole
-    return [(share[worth.form[id(branch)]], branch) for branch in closed]
+    return [(share[worth.form[id(branch)]] * (NAMED if is_helper(tree, branch) else 1.0), branch) for branch in closed]

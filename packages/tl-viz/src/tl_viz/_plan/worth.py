@@ -160,6 +160,12 @@ def _leaf_worth(tree: Tree, branch: Branch) -> float:
     return worth + (JOIN if entering(tree, branch) > 1 else 0.0)
 
 
+def is_helper(tree: Tree, branch: Branch) -> bool:
+    """Whether a branch is a function of the code that holds no parameters."""
+    learned = tree.network.learned
+    return branch.kind == "function" and not any(learned[op] for op in tree.op_at[branch.first : branch.end])
+
+
 def entering(tree: Tree, branch: Branch) -> int:
     """Return how many tensors a branch reads from outside, without those that are the same in every run."""
     return sum(not tree.fixed[tree.op_at[at]] for at in branch.outside)
@@ -189,7 +195,7 @@ def _factors(tree: Tree, amount: dict[int, float], own_ops: dict[int, float]) ->
             seen_branches.add(branch.loose)
             seen_classes.add(name)
         elif branch.kind == "function":
-            if not any(tree.network.learned[op] for op in tree.op_at[branch.first : branch.end]):
+            if is_helper(tree, branch):
                 own *= NAMED
             own = min(own, SAME_BRANCH) if branch.loose in seen_branches else own
             seen_branches.add(branch.loose)
