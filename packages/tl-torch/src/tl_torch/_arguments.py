@@ -8,14 +8,13 @@ import torch
 from msgspec import Struct
 from torch import nn
 
-from tl_core import AliasRead, Frames, OpKind, OpRecord, ParamRecord, SavePolicy, TraceBuilder
-from tl_torch._constants import find_constant
+from tl_core import AliasRead, Frames, OpRecord, ParamRecord, SavePolicy, TraceBuilder
 from tl_torch._frames import caller
 from tl_torch._ledger import Entry, Ledger, Memory
+from tl_torch._origins import described
 from tl_torch._structure import PLAIN_TYPES, are_plain, replaced
 from tl_torch._torch_private import (
-    UninitializedTensorMixin,
-    is_dead_transform_wrapper,
+    storage_key,
     torch_function_disabled,
     version_of,
 )
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from tl_torch._frames import FrameWalker
     from tl_torch._function_table import FunctionInfo
-    from tl_torch._module_calls import ModuleCalls
+    from tl_torch._origins import Origins
     from tl_torch._snapshot import Keeper
     from tl_torch._sources import Sources
 
@@ -50,22 +49,22 @@ class ArgumentReader:
     """Resolves the arguments of the calls of one run."""
 
     __slots__ = (
-        "_builder", "_calls", "_frames", "_keeper", "_known", "_ledger", "_policy", "_sources", "aliases",
+        "_builder", "_frames", "_keeper", "_known", "_ledger", "_origins", "_policy", "_sources", "aliases",
         "params", "parents",
     )  # fmt: skip
 
     def __init__(
-        self, builder: TraceBuilder, ledger: Ledger, sources: Sources, policy: SavePolicy, keeper: Keeper,
-        frames: FrameWalker, calls: ModuleCalls,
+        self, builder: TraceBuilder, ledger: Ledger, sources: Sources, origins: Origins, policy: SavePolicy,
+        keeper: Keeper, frames: FrameWalker,
     ) -> None:  # fmt: skip
         self._builder = builder
         self._ledger = ledger
         self._known = ledger.known
         self._sources = sources
+        self._origins = origins
         self._policy = policy
         self._keeper = keeper
         self._frames = frames
-        self._calls = calls
         self.begin()
 
     def begin(self) -> None:
@@ -92,14 +91,13 @@ class ArgumentReader:
             ):  # what nearly all tensors go through: met before, not written since
                 entry = known.get(id(value))
                 if entry is not None and entry.reference() is value and version_of(value) == entry.version:
-                    record, latest = entry.record, entry.memory.latest
-                    if type(record) is ParamRecord:
-                        if latest < 0:
-                            self.params.append(record.index)
-                            positional.append(record)
-                            continue
-                    elif kind is _TENSOR and latest <= record.index:
-                        self.parents.append(record.index)
+                    record, memory = entry.record, entry.memory
+                    is_op = type(record) is OpRecord
+                    if (
+                        memory.latest <= (record.index if is_op else -1)
+                        and memory.key and storage_key(value) == memory.key and (kind is _TENSOR or not is_op)
+                    ):  # fmt: skip
+                        (self.parents if is_op else self.params).append(record.index)
                         positional.append(record)
                         continue
             positional.append(self.argument(value))
@@ -133,10 +131,13 @@ class ArgumentReader:
         """What made a tensor; notes it as a parent of the call under way."""
         entry = self._known.get(id(tensor))
         if entry is None or entry.reference() is not tensor:
-            entry = self.adopt(tensor)
-        record = entry.record
+            entry = self._origins.adopt(tensor)
+        record, memory = entry.record, entry.memory
+        if memory.key and storage_key(tensor) != memory.key:
+            entry = self._origins.moved(tensor, record)
+            record, memory = entry.record, entry.memory
         after = record.index if type(record) is OpRecord else -1
-        if entry.memory.latest > after or version_of(tensor) != entry.version:
+        if memory.latest > after or version_of(tensor) != entry.version:
             return self._read_written(tensor, entry)
         return self._note(record)
 
@@ -175,7 +176,7 @@ class ArgumentReader:
         if is_op and record.kind == "buffer" and any(write.hidden for write in found):
             before = (record.index,) if old else ()
             parents = (*before, *(writer.index for writer in writers))
-            return self._note(self.source("buffer", record.address, tensor, memory, parents))
+            return self._note(self._origins.source("buffer", record.address, tensor, memory, parents))
         if not is_op:
             self.params.append(record.index)
         value = self._keeper.keep(tensor, memory) if self._policy.mode == "all" else None
@@ -216,95 +217,19 @@ class ArgumentReader:
             merged[aliased.position : aliased.position] = made
         return dict.fromkeys(merged)
 
-    # ---------------------------------------------------------------- tensors that no recorded call made
-
-    def adopt_params(self) -> None:
-        """Make every parameter known before the run, where one after the other costs a fraction of meeting each."""
-        ledger, known = self._ledger, self._known
-        for key, param in self._sources.params.items():
-            tensor = param.tensor
-            if key not in known and not isinstance(tensor, UninitializedTensorMixin):
-                ledger.meet(tensor, param.record)
-
-    def adopt(self, tensor: torch.Tensor) -> Entry:
-        """Find out where a tensor came from that no recorded call made."""
-        sources, ledger = self._sources, self._ledger
-        param = sources.params.get(id(tensor))
-        if param is not None and param.tensor is tensor:
-            param.record.shape = self._sources.shape_of(tensor)
-            ledger.meet(tensor, param.record)
-            return self._known[id(tensor)]
-        held = sources.find_held(tensor)
-        if held is not None:
-            self.source(held.kind, held.address, tensor, None)
-            return self._known[id(tensor)]
-        memory = ledger.memory_of(tensor)
-        if memory is not None and memory.owner is not None:  # another object for memory that the run knows
-            return ledger.add(tensor, memory.owner, memory)
-        if is_dead_transform_wrapper(tensor):
-            return self._transformed(tensor)
-        frame = caller(1) if self._calls.running else None
-        address = find_constant(
-            tensor, frame, self._frames.entry, sources.classes, sources.functions, sources.truncated
-        )
-        record = self.source("constant", address or "", tensor, None)
-        if address is None:
-            self._note_unseen(tensor, record)
-        return ledger.known[id(tensor)]
-
-    def _note_unseen(self, tensor: torch.Tensor, record: OpRecord) -> None:
-        cuts = self._sources.truncated
-        message = f"A tensor of shape {record.shape} was read that no recorded call made and that the model does not "
-        if cuts:
-            path, why = next(iter(cuts.items()))
-            message += f"seem to hold; {path!r} could not be looked into to the end: {why}."
-        else:
-            message += (
-                "hold. NumPy, DLPack, torch.Tensor(...), C++ functions bound by pybind alone and other threads make "
-                "such tensors."
-            )
-        reason = "held_tensor_scan_truncated" if cuts else "unseen_source"
-        self._builder.gap(reason, message, record.index, self.here())
-
-    def _transformed(self, tensor: torch.Tensor) -> Entry:
-        record = self.source("constant", "", tensor, None)
-        self._builder.gap(
-            "transform_call_route_unverified",
-            f"A tensor of shape {record.shape} came out of the inside of a torch.func transform.",
-            record.index, self.here(),
-        )  # fmt: skip
-        return self._ledger.known[id(tensor)]
-
-    def source(
-        self, kind: OpKind, address: str, tensor: torch.Tensor, memory: Memory | None, parents: tuple[int, ...] = ()
-    ) -> OpRecord:
-        """Record a tensor that no call made, and keep its value if that is wanted."""
-        record = self._builder.source(
-            kind,
-            address,
-            self._sources.shape_of(tensor),
-            tensor.dtype,
-            tensor.device,
-            tensor.requires_grad,
-            None,
-            parents,
-        )
-        if memory is None:
-            memory = self._ledger.meet(tensor, record)
-        else:
-            self._ledger.add(tensor, record, memory)
-        if self._policy.mode != "none" and self._policy.wants(record):
-            record.payload = self._keeper.keep(tensor, memory)
-        return record
+    # ---------------------------------------------------------------- writes that no recorded call made
 
     def check_state(self, inputs: Iterable[tuple[str, torch.Tensor]]) -> None:
         """Look for writes that nobody read after: into inputs, buffers and the other tensors that the model holds."""
         for _, tensor in inputs:
             self.check(tensor)
         known = self._known
-        for key, held in self._sources.held.items():
-            tensor = held.reference() if key in known else None
-            if tensor is not None:
+        for key in self._sources.held:
+            entry = known.get(key)
+            tensor = None if entry is None else entry.reference()
+            if entry is not None and tensor is not None and (
+                version_of(tensor) != entry.version or entry.memory.exposed is not None
+            ):  # fmt: skip
                 self.check(tensor)
 
     def check(self, tensor: torch.Tensor) -> None:
@@ -321,16 +246,10 @@ class ArgumentReader:
         index = record.index if isinstance(record, OpRecord) else -1
         self._builder.gap(
             "unseen_write",
-            f"{_described(record)} was written in place by something that torch's function seam does not show.",
+            f"{described(record)} was written in place by something that torch's function seam does not show.",
             index, self.here(),
         )  # fmt: skip
 
     def here(self) -> Frames:
         """Where the user stands."""
         return self._frames.where(caller(1))
-
-
-def _described(record: OpRecord | ParamRecord) -> str:
-    if isinstance(record, ParamRecord):
-        return f"Parameter {record.address!r}"
-    return f"The {record.kind} {record.address!r}" if record.call is None else f"The result of {record.call.name!r}"

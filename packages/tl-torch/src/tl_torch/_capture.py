@@ -21,6 +21,7 @@ from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, info_of
 from tl_torch._handover import Handover
 from tl_torch._ledger import NO_STORAGE, Entry, Ledger, Memory
 from tl_torch._module_calls import RUN, ModuleCalls
+from tl_torch._origins import Origins
 from tl_torch._sources import Sources
 from tl_torch._structure import PLAIN_TYPES, tensors_in
 from tl_torch._torch_private import (
@@ -70,8 +71,9 @@ class Recorder(TorchFunctionMode):
         self.sources = Sources(builder, model)
         self.calls = ModuleCalls(self)
         self.frames = FrameWalker(entry, RUN, self.sources.methods())
+        self.origins = Origins(builder, self.ledger, self.sources, policy, keeper, self.frames, self.calls)
         self.reader = ArgumentReader(
-            builder, self.ledger, self.sources, policy, keeper, self.frames, self.calls
+            builder, self.ledger, self.sources, self.origins, policy, keeper, self.frames
         )  # fmt: skip
         self.handover = Handover(self.ledger, self.reader, policy, keeper)
         self.writes = WriteLog(self.ledger, self.sources)
@@ -207,7 +209,7 @@ class Recorder(TorchFunctionMode):
         self._visible = _visibly
         self._census = None
         self._surroundings = None
-        del self.reader, self.handover
+        del self.reader, self.origins, self.handover
 
     # ---------------------------------------------------------------- calls
 
@@ -275,7 +277,7 @@ class Recorder(TorchFunctionMode):
             memory_key = storage_key(output)
             memory = self._memories.get(memory_key)
         except NO_STORAGE:
-            memory_key, memory = 0, Memory(None, True, 0)
+            memory_key, memory = 0, Memory(None, True, 0, 0)
         made = tuple(self.reader.parents_of(output, memory, info, own, aliases)) if aliases else own
         size = () if output.is_nested else output.shape
         shape = self._shapes.get(size)
@@ -286,7 +288,7 @@ class Recorder(TorchFunctionMode):
         )
         if memory is None:
             shared = not info.trusted and (info.getter or storage_use_count(memory_key) > FRESH_USE_COUNT)
-            memory = self._memories[memory_key] = Memory(record, shared, pin_storage_key(output))
+            memory = self._memories[memory_key] = Memory(record, shared, memory_key, pin_storage_key(output))
         if self._save_all or (self._save_some and self._policy.wants(record)):
             record.payload = self._keeper.keep(output, memory)
             if (
@@ -308,7 +310,7 @@ class Recorder(TorchFunctionMode):
     def input(self, address: str, tensor: torch.Tensor) -> OpRecord:
         """Record an input of the model; a tensor that is given twice counts as the first."""
         known = self.ledger.find(tensor)
-        record = self.reader.source("input", address, tensor, None if known is None else known.memory)
+        record = self.origins.source("input", address, tensor, None if known is None else known.memory)
         if known is not None:
             self._known[id(tensor)] = known
         return record

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from tl_torch._capture import Recorder
 
 
+_NOTHING = nullcontext()
+
+
 @final
 class Diagnostics:
     """The watchers of one run; an ordinary run has nothing but a count of threads."""
@@ -50,7 +53,7 @@ class Diagnostics:
     def watching(self) -> AbstractContextManager[Any]:
         """The context in which the model runs."""
         if self._census is None:
-            return nullcontext()
+            return _NOTHING
         stack = ExitStack()
         stack.enter_context(self._census)
         if self._detector is not None:

@@ -53,6 +53,8 @@ class Memory(Struct, gc=False, eq=False):
     """What the storage first appeared as; None for memory without an ordinary storage."""
     shared: bool
     """Whether it may be reachable from outside the run, so that a copy-on-write snapshot is not enough."""
+    key: int
+    """Identity of the storage, or 0."""
     pin: int
     """Token that keeps the identity of the storage from being used again, or 0."""
     versions: set[int] | None = None
@@ -128,11 +130,11 @@ class Ledger:
         try:
             key = storage_key(tensor)
         except NO_STORAGE:
-            memory = Memory(None, True, 0)
+            memory = Memory(None, True, 0, 0)
         else:
             memory = self.memories.get(key)
             if memory is None:
-                memory = self.memories[key] = Memory(record, True, pin_storage_key(tensor))
+                memory = self.memories[key] = Memory(record, True, key, pin_storage_key(tensor))
         self.known[id(tensor)] = Entry(weakref.ref(tensor), record, version_of(tensor), memory)
         return memory
 

@@ -225,7 +225,7 @@ class _Run:
             with torch_function_disabled():
                 for address, tensor in self._inputs:
                     recorder.input(address, tensor)
-                recorder.reader.adopt_params()
+                recorder.origins.adopt_params()
             with _without_gradients(self._options), recorder.boundaries.eagerly, self._diagnostics.watching():
                 result = _run(recorder, self._target, self._args, self._kwargs)
             with torch_function_disabled(), _without_gradients(self._options):
@@ -270,8 +270,11 @@ def _in_one_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
+_NOTHING = nullcontext()
+
+
 def _without_gradients(options: CaptureOptions) -> AbstractContextManager[object]:
-    return torch.no_grad() if options.inference_only else nullcontext()
+    return torch.no_grad() if options.inference_only else _NOTHING
 
 
 def _run(recorder: Recorder, target: Target, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

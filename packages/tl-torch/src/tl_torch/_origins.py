@@ -1,0 +1,143 @@
+"""Where a tensor came from that no recorded call made: the model, its code, or nowhere that is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from tl_core import OpKind, OpRecord, ParamRecord
+from tl_torch._constants import find_constant
+from tl_torch._frames import caller
+from tl_torch._torch_private import UninitializedTensorMixin, is_dead_transform_wrapper
+
+if TYPE_CHECKING:
+    import torch
+
+    from tl_core import Frames, SavePolicy, TraceBuilder
+    from tl_torch._frames import FrameWalker
+    from tl_torch._ledger import Entry, Ledger, Memory
+    from tl_torch._module_calls import ModuleCalls
+    from tl_torch._snapshot import Keeper
+    from tl_torch._sources import Sources
+
+
+@final
+class Origins:
+    """Finds the sources of one run and records them when they are first read."""
+
+    __slots__ = ("_builder", "_calls", "_frames", "_keeper", "_known", "_ledger", "_policy", "_sources")
+
+    def __init__(
+        self, builder: TraceBuilder, ledger: Ledger, sources: Sources, policy: SavePolicy, keeper: Keeper,
+        frames: FrameWalker, calls: ModuleCalls,
+    ) -> None:  # fmt: skip
+        self._builder = builder
+        self._ledger = ledger
+        self._known = ledger.known
+        self._sources = sources
+        self._policy = policy
+        self._keeper = keeper
+        self._frames = frames
+        self._calls = calls
+
+    def adopt_params(self) -> None:
+        """Make every parameter known before the run, where one after the other costs a fraction of meeting each."""
+        meet, known = self._ledger.meet, self._known
+        for key, param in self._sources.params.items():
+            tensor = param.tensor
+            if key not in known and not isinstance(tensor, UninitializedTensorMixin):
+                meet(tensor, param.record)
+
+    def adopt(self, tensor: torch.Tensor) -> Entry:
+        """Find out where a tensor came from that no recorded call made."""
+        sources, ledger = self._sources, self._ledger
+        param = sources.params.get(id(tensor))
+        if param is not None and param.tensor is tensor:
+            param.record.shape = self._sources.shape_of(tensor)
+            ledger.meet(tensor, param.record)
+            return self._known[id(tensor)]
+        held = sources.find_held(tensor)
+        if held is not None:
+            self.source(held.kind, held.address, tensor, None)
+            return self._known[id(tensor)]
+        memory = ledger.memory_of(tensor)
+        if memory is not None and memory.owner is not None:  # another object for memory that the run knows
+            return ledger.add(tensor, memory.owner, memory)
+        if is_dead_transform_wrapper(tensor):
+            return self._transformed(tensor)
+        frame = caller(1) if self._calls.running else None
+        address = find_constant(
+            tensor, frame, self._frames.entry, sources.classes, sources.functions, sources.truncated
+        )
+        record = self.source("constant", address or "", tensor, None)
+        if address is None:
+            self._note_unseen(tensor, record)
+        return ledger.known[id(tensor)]
+
+    def moved(self, tensor: torch.Tensor, record: OpRecord | ParamRecord) -> Entry:
+        """Find out what a tensor holds that was given other memory unseen, as by `Tensor.set_`."""
+        self._builder.gap(
+            "unseen_write",
+            f"{described(record)} was given other memory by something that torch's function seam does not show, such "
+            "as Tensor.set_.",
+            record.index if type(record) is OpRecord else -1, self._here(),
+        )  # fmt: skip
+        memory = self._ledger.memory_of(tensor)
+        if memory is not None and memory.owner is not None:
+            return self._ledger.add(tensor, memory.owner, memory)
+        self.source("constant", "", tensor, None)
+        return self._known[id(tensor)]
+
+    def _note_unseen(self, tensor: torch.Tensor, record: OpRecord) -> None:
+        cuts = self._sources.truncated
+        message = f"A tensor of shape {record.shape} was read that no recorded call made and that the model does not "
+        if cuts:
+            path, why = next(iter(cuts.items()))
+            message += f"seem to hold; {path!r} could not be looked into to the end: {why}."
+        else:
+            message += (
+                "hold. NumPy, DLPack, torch.Tensor(...), C++ functions bound by pybind alone and other threads make "
+                "such tensors."
+            )
+        reason = "held_tensor_scan_truncated" if cuts else "unseen_source"
+        self._builder.gap(reason, message, record.index, self._here())
+
+    def _transformed(self, tensor: torch.Tensor) -> Entry:
+        record = self.source("constant", "", tensor, None)
+        self._builder.gap(
+            "transform_call_route_unverified",
+            f"A tensor of shape {record.shape} came out of the inside of a torch.func transform.",
+            record.index, self._here(),
+        )  # fmt: skip
+        return self._ledger.known[id(tensor)]
+
+    def source(
+        self, kind: OpKind, address: str, tensor: torch.Tensor, memory: Memory | None, parents: tuple[int, ...] = ()
+    ) -> OpRecord:
+        """Record a tensor that no call made, and keep its value if that is wanted."""
+        record = self._builder.source(
+            kind,
+            address,
+            self._sources.shape_of(tensor),
+            tensor.dtype,
+            tensor.device,
+            tensor.requires_grad,
+            None,
+            parents,
+        )
+        if memory is None:
+            memory = self._ledger.meet(tensor, record)
+        else:
+            self._ledger.add(tensor, record, memory)
+        if self._policy.mode != "none" and self._policy.wants(record):
+            record.payload = self._keeper.keep(tensor, memory)
+        return record
+
+    def _here(self) -> Frames:
+        return self._frames.where(caller(1))
+
+
+def described(record: OpRecord | ParamRecord) -> str:
+    """Name a tensor for a message."""
+    if isinstance(record, ParamRecord):
+        return f"Parameter {record.address!r}"
+    return f"The {record.kind} {record.address!r}" if record.call is None else f"The result of {record.call.name!r}"
