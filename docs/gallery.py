@@ -164,7 +164,7 @@ everything |
 | `↻500 same weights` | runs 500 times with the same weights; orange lines lead to the next round, `t` is the number of the round |
 | `= transformer.wte.weight` | reads a parameter of another module, which is counted there |
 | `… → view`, `transpose → …` | views that follow an op, or lead to it, drawn in its box; `…` is the op |
-| `getitem [:, -1]` | the part that is taken |
+| `getitem [:, -1]`, `getitem [tensor]` | the part that is taken: by place, or by a tensor of places or of truth values |
 | `3 outputs`, `output 2 of 3`, `values` | one call with several outputs: all of them, or the one that the box stands for |
 | purple words at a line: `all 6`, `last round`, `first round`, `each`, `one each`, `×4, last first`, `last (1, 128, 4, 4)` | which \
 copies or rounds give or read the tensor where it is not simply the last and the first, and what the last gives where its size \

@@ -22,6 +22,9 @@ COMMUTATIVE = frozenset(
 LETTERS = {"scaled_dot_product_attention": ("q", "k", "v", "m")}
 """Functions whose arguments people call by letters."""
 
+SHORT = 4
+"""A keyword of no more letters is written whole."""
+
 MOST = 4
 """More tensors than this are read in their order, and not numbered."""
 
@@ -29,7 +32,7 @@ MOST = 4
 def slots_of(op: Op) -> dict[str, str]:
     """Return label of a parent -> which argument it is, for ops that read several tensors in an order that matters.
 
-    Arguments are counted from 1, the tensors of a list one by one; keywords are given by their first letter.
+    Arguments are counted from 1, the tensors of a list one by one; keywords are given by their first letter where they are long.
     """
     name, parents, call = op.func_name.strip("_"), op.parents, op.call
     if not 1 < len(parents) <= MOST or name in COMMUTATIVE or call is None:
@@ -45,7 +48,7 @@ def slots_of(op: Op) -> dict[str, str]:
                 found.setdefault(one.label, []).append(text)
     for key, value in call.kwargs.items():
         for one in _tensors(value):
-            text = key[0] if key != "attn_mask" else "m"
+            text = "m" if key == "attn_mask" else key if len(key) <= SHORT and not letters else key[0]
             found.setdefault(one.label, []).append(text)
     return {label: ",".join(dict.fromkeys(texts)) for label, texts in found.items() if label in parents}
 

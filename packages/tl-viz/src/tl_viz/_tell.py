@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from tl_core import Op
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from tl_core import Op
 
 NAMED = dict.fromkeys(
     ("topk", "sort", "max", "min", "median", "nanmedian", "mode", "kthvalue", "cummax", "cummin"), ("values", "indices")
@@ -53,9 +53,11 @@ def _index(op: Op) -> list[str] | None:
 
 
 def _part(part: object) -> str:
-    """Return one part of an index as Python writes it; an empty string where it is a tensor or anything else."""
+    """Return one part of an index as Python writes it, `tensor` for one; an empty string where it is anything else."""
     if part is Ellipsis:
         return "..."
+    if isinstance(part, Op):
+        return "tensor"
     if isinstance(part, slice):
         start, stop, step = cast("tuple[object, object, object]", (part.start, part.stop, part.step))
         ends = [start, stop] if step is None else [start, stop, step]

@@ -161,3 +161,12 @@ def test_a_few_copies_are_named_one_by_one():
     parts = [run.layer(name, "Linear", "linear", x, size=(8, 8)) for name in ("query", "key", "value")]
     drawing = run.done(run.op("scaled_dot_product_attention", *parts)).draw(collapse="none", fold_repeats=True)
     assert [node.rows[0].text for node in drawing.scene.nodes() if node.copies == 3] == ["query, key, value"]
+
+
+def test_a_short_keyword_is_written_whole():
+    run = Recorder()
+    x, ends, other = run.input(), run.input(address="ends"), run.input(address="other")
+    y = run.op("_grouped_mm", x, ends, args=(x,), kw={"offs": ends})
+    trace = run.done(run.op("gather", y, other, args=(y, 1), kw={"index": other}))
+    slots = {slot for edge in trace.draw().scene.edges for slot in edge.slots}
+    assert slots == {"1", "offs", "i"}
