@@ -28,25 +28,12 @@ OWN_FIELDS = frozenset({"name", "shape", "params"})
 
 COLLECTIVES = frozenset(
     [
-        "all_reduce",
-        "all_gather",
-        "all_gather_into_tensor",
-        "reduce_scatter",
-        "reduce_scatter_tensor",
-        "all_to_all",
-        "all_to_all_single",
-        "broadcast",
-        "reduce",
-        "gather",
-        "scatter",
-        "barrier",
-        "send",
-        "recv",
-        "isend",
-        "irecv",
+        "all_reduce", "all_gather", "all_gather_into_tensor", "reduce_scatter", "reduce_scatter_tensor", "all_to_all",
+        "all_to_all_single", "broadcast", "reduce", "barrier", "send", "recv", "isend", "irecv",
     ]
-)
-"""Functions by which ranks talk to each other; always visible."""
+)  # fmt: skip
+"""Functions by which ranks talk to each other; always visible. `gather` and `scatter` are not among them: functions of one tensor
+have these names too, and models have many."""
 
 
 @dataclass(slots=True)

@@ -117,6 +117,22 @@ def test_swin_can_be_counted():
     assert [text[-1] for text in said if "SwinTransformerBlock ×" in text] == ["2", "2", "6", "2"]
 
 
+def test_collectives_stay_visible_and_their_namesakes_do_not():
+    """`gather` of one tensor has the name of a collective; twelve closed modules with one each stay closed."""
+    run = Recorder()
+    x = run.input()
+    for index in range(12):
+        with run.module(f"m{index}", f"M{index}"):
+            for part in range(8):
+                x = run.op(f"f{index}_{part}", x)
+            x = run.op("gather", x)
+    with run.module("last", "Last"):
+        x = run.op("all_reduce", run.op("exp", x))
+    drawn = [row[0] for row in rows(run.done(x).draw())]
+    assert "all_reduce" in drawn
+    assert len(drawn) <= 40
+
+
 @pytest.mark.parametrize("name", names())
 def test_every_kind_of_op_is_drawn_or_named_or_in_a_box_that_is_named_after_what_it_does(name):
     network = load(name)
