@@ -82,6 +82,9 @@ class Backend(Protocol):
         """A hashable identity of memory, shape and strides: two payloads with equal keys hold the same values.
 
         Return a `MemoryKey` where addresses are known: then a bundle stores the bytes under several views once.
+
+        Raises:
+            TypeError: the payload cannot be read as one block of elements; the message says what it is (`a meta tensor`).
         """
         ...
 

@@ -78,7 +78,7 @@ class PayloadPlan:
             key = value.memory_key()
         else:
             value = materialize(value)
-            key = backend(self._backend_name).storage_key(value)
+            key = self._where(value, name)
         found = self._by_key.get(key)
         if found is None:
             found = self._by_key[key] = len(self._values)
@@ -86,6 +86,18 @@ class PayloadPlan:
             _check_dtype(memory.dtype, name)
             self._values.append(PlannedValue(name, value, device, memory))
         return found
+
+    def _where(self, value: object, name: str) -> object:
+        """Where a value lies."""
+        try:
+            return backend(self._backend_name).storage_key(value)
+        except TypeError as error:
+            raise ArtifactError(
+                f"The saved value of {name!r} is {error}, which bundles cannot hold.",
+                code="payload_kind_unsupported",
+                remedy=_REMEDY,
+                name=name,
+            ) from None
 
     def _measure(self, value: object, key: object) -> MemoryKey:
         """Shape and dtype of a value whose backend does not tell where it lies."""
@@ -180,12 +192,15 @@ def layout_of(value: PlannedValue) -> tuple[int, ...] | None:
     return None if value.contiguous or scattered or min(value.strides) < 0 else value.strides
 
 
+_REMEDY = "save with level='audit', or trace again with a save= that leaves this op out"
+
+
 def _check_dtype(dtype: str, name: str) -> None:
     if dtype not in DTYPES:
         raise ArtifactError(
             f"The saved value of {name!r} has dtype {dtype}, which bundles cannot hold; they hold {', '.join(DTYPES)}.",
             code="payload_dtype_unsupported",
-            remedy="save with level='audit', or trace again with a save= that leaves this op out",
+            remedy=_REMEDY,
             dtype=dtype,
             name=name,
         )

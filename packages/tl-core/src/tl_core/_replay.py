@@ -192,6 +192,8 @@ def leaves_in(value: object) -> Iterator[Leaf]:
     elif isinstance(value, Mapping):
         for item in cast("Mapping[object, object]", value).values():
             yield from leaves_in(item)
+    elif isinstance(value, slice):
+        yield from leaves_in(_bounds(cast("slice[object, object, object]", value)))
 
 
 def leaf_value(leaf: Leaf) -> object:
@@ -281,7 +283,15 @@ def _filled(value: object, values: Mapping[int, object], generator: Callable[[Ge
         return cast("object", value if make is None else make(items))
     if isinstance(value, dict):
         return {key: _filled(item, values, generator) for key, item in cast("dict[object, object]", value).items()}
+    if kind is slice:
+        bounds = _bounds(cast("slice[object, object, object]", value))
+        return slice(*[_filled(bound, values, generator) for bound in bounds])
     return value
+
+
+def _bounds(value: slice[object, object, object]) -> tuple[object, object, object]:
+    """The bounds of a slice, each of which may stand for a tensor."""
+    return value.start, value.stop, value.step
 
 
 def plain_numbers(call: CallRecord) -> list[object]:

@@ -64,8 +64,10 @@ class GroundTruth:
     """Buffers after the plain run, by address."""
     buffers_recorded: Mapping[str, object] | None = None
     """Buffers after the recorded run."""
+    buffers_replaced: frozenset[str] = frozenset()
+    """Addresses at which the recorded run left another tensor than it found: no write has to explain its value."""
     modules: Sequence[ModuleTruth] | None = None
-    """Module calls in the order in which they returned."""
+    """Module calls in the order in which they began."""
     random_state: object = None
     """State of the random generators before both runs."""
     random_state_after: object = None

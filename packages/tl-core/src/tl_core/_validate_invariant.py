@@ -88,6 +88,8 @@ def _call_findings(records: Records) -> Iterator[Finding]:
         if call is None:
             continue
         read = {leaf.index for leaf in leaves_of(call) if isinstance(leaf, ParamRecord)}
+        if call.inplace and call.args and isinstance(overwritten := call.args[0], ParamRecord):
+            read -= {overwritten.index}.difference(call.params)  # as `copy_` does, which reads nothing of it
         if not read.issubset(call.params) or any(not 0 <= p < len(records.params) for p in call.params):
             yield _finding(
                 first[number], f"its call reads the parameters {sorted(read)}, and lists {list(call.params)}"

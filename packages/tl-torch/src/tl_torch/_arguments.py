@@ -12,8 +12,9 @@ from tl_core import AliasRead, Frames, OpRecord, ParamRecord, SavePolicy, TraceB
 from tl_torch._frames import caller
 from tl_torch._ledger import Entry, Ledger, Memory
 from tl_torch._origins import described
-from tl_torch._structure import PLAIN_TYPES, are_plain, replaced
+from tl_torch._structure import PLAIN_TYPES, is_plain_tuple, replaced, tensors_in
 from tl_torch._torch_private import (
+    end_share,
     storage_key,
     torch_function_disabled,
     version_of,
@@ -86,9 +87,7 @@ class ArgumentReader:
             if kind in PLAIN_TYPES:
                 positional.append(value)
                 continue
-            if (
-                kind is _TENSOR or kind is _PARAMETER
-            ):  # what nearly all tensors go through: met before, not written since
+            if kind is _TENSOR or kind is _PARAMETER:  # what nearly all go through: met before, not written since
                 entry = known.get(id(value))
                 if entry is not None and entry.reference() is value and version_of(value) == entry.version:
                     record, memory = entry.record, entry.memory
@@ -106,13 +105,20 @@ class ArgumentReader:
             positional[1:] = [self.argument(a) for a in args[1:]]
         if not kwargs:
             return tuple(positional), None
+        return tuple(positional), self._named(kwargs, overwritten=info.overwrites and not args)
+
+    def _named(self, kwargs: dict[str, Any], *, overwritten: bool) -> dict[str, object]:
+        """Keyword arguments; what `out=` held before has no part in the result, nor has the first one if overwritten."""
         named: dict[str, object] = {}
         for key, value in kwargs.items():
             before = len(self.parents), len(self.aliases)
             named[key] = value if type(value) in PLAIN_TYPES else self.argument(value)
-            if key == "out" or (info.overwrites and not args and len(named) == 1):
+            if key == "out":
+                for _, tensor in tensors_in(value):
+                    end_share(tensor)  # it may be given another size
+            if key == "out" or (overwritten and len(named) == 1):
                 del self.parents[before[0] :], self.aliases[before[1] :]
-        return tuple(positional), named
+        return named
 
     def argument(self, value: Any) -> object:
         """What stands in the record for one argument."""
@@ -123,7 +129,7 @@ class ArgumentReader:
             return self._read_parameter(value)
         if kind in PLAIN_TYPES:
             return value
-        if kind is tuple and are_plain(value):  # strides, paddings, sizes, indices
+        if kind is tuple and is_plain_tuple(value):  # strides, paddings, sizes, indices
             return value
         return replaced(value, self.read)
 

@@ -53,8 +53,14 @@ class TorchBackend:
         return value if array.strides is None else laid_in(value, array.strides)
 
     def storage_key(self, value: object) -> MemoryKey:
-        """Where the elements of a payload lie, without touching them."""
+        """Where the elements of a payload lie, without touching them.
+
+        Raises:
+            TypeError: they lie nowhere, or not in one block; the message says what such a value is.
+        """
         tensor = cast("torch.Tensor", value)
+        if (kind := _scattered_kind(tensor)) is not None:
+            raise TypeError(kind)
         if tensor.layout is not torch.strided:  # `to_host` spreads its elements out
             return MemoryKey(
                 space=("spread", id(tensor)),
@@ -104,3 +110,14 @@ class TorchBackend:
     def examiner(self) -> Examiner:
         """Replay, comparison and perturbation on tensors where they lie."""
         return TorchExaminer()
+
+
+def _scattered_kind(tensor: torch.Tensor) -> str | None:
+    """What a tensor is whose elements cannot be read as one block; None for an ordinary one."""
+    if tensor.is_nested:
+        return "a nested tensor"
+    if tensor.is_meta:
+        return "a meta tensor"
+    if tensor.layout is torch.strided and tensor.numel() and not data_address(tensor):
+        return f"a {type(tensor).__name__} without memory of its own"
+    return None

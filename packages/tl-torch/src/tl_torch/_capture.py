@@ -38,7 +38,7 @@ from tl_torch._torch_private import (
     torch_function_enabled,
     version_of,
 )
-from tl_torch._write_log import Versions, WriteLog
+from tl_torch._write_log import Versions, WriteLog, make_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -130,6 +130,9 @@ class Recorder(TorchFunctionMode):
         if role == "rebind":
             lazy = isinstance(args[0], UninitializedTensorMixin)  # it gets its memory; it held no value before
             return self._visible(func, args, kwargs) if lazy else self._call(func, info, args, kwargs)
+        if role == "resize":
+            make_room(info, args, kwargs)
+            return self._call(func, info, args, kwargs)
         if role == "higher_order":
             return self.boundaries.higher_order_call(func, args, kwargs or {})
         return self._read_value(func, info, args, kwargs)
@@ -287,7 +290,10 @@ class Recorder(TorchFunctionMode):
             call, position, made, shape, output.dtype, output.device, output.requires_grad, None, None
         )
         if memory is None:
-            shared = not info.trusted and (info.getter or storage_use_count(memory_key) > FRESH_USE_COUNT)
+            # what is empty is there to be filled, by a call that gives it its size: that must not meet a share
+            shared = 0 in shape or (
+                not info.trusted and (info.getter or storage_use_count(memory_key) > FRESH_USE_COUNT)
+            )
             memory = self._memories[memory_key] = Memory(record, shared, memory_key, pin_storage_key(output))
         if self._save_all or (self._save_some and self._policy.wants(record)):
             record.payload = self._keeper.keep(output, memory)

@@ -24,9 +24,10 @@ from tl_torch._torch_private import (
 
 TensorT: Any = torch.Tensor
 
-Role = Literal["metadata", "read", "expose", "composite", "rebind", "higher_order", "call"]
+Role = Literal["metadata", "read", "expose", "composite", "rebind", "resize", "higher_order", "call"]
 """metadata: nothing to record; read: a value becomes Python; expose: memory becomes reachable from outside;
-composite: a Python function of torch whose body is opened; rebind: `tensor.data`, which lazy parameters use to be made; higher_order: it is given functions; call: everything else."""
+composite: a Python function of torch whose body is opened; rebind: `tensor.data`, which lazy parameters use to be made;
+resize: it may give what it writes memory of another size; higher_order: it is given functions; call: everything else."""
 
 WriteRule = Literal["none", "first", "declared", "moved"]
 """none: writes what it returns, if that existed before; first: writes its first argument; declared: writes what the
@@ -127,6 +128,10 @@ _EXPOSURES: Mapping[str, ReadKind] = {
     "numpy": "numpy", "__array__": "numpy", "__dlpack__": "dlpack", "untyped_storage": "dlpack", "storage": "dlpack",
     "_typed_storage": "dlpack", "data_ptr": "dlpack",
 }  # fmt: skip
+
+
+_RESIZING = ("resize_", "resize_as_", "resize_as_sparse_", "set_")
+"""In-place methods that may give a tensor memory of another size."""
 
 
 def _argument(args: Sequence[Any], kwargs: Mapping[str, Any], position: int, name: str) -> Any:
@@ -241,7 +246,8 @@ def describe(function: Callable[..., Any]) -> FunctionInfo:
     kernel = str(getattr(function, "__name__", name))
     if isinstance(function, (OpOverload, OpOverloadPacket)):
         writes = _schema_writes(function)
-        info = FunctionInfo(name, operator_name(function), "call", "none" if writes is None else "declared")
+        rule: WriteRule = "none" if writes is None else "declared"
+        info = FunctionInfo(name, operator_name(function), "call" if writes is None else "resize", rule)
         info.undeclared = writes
         info.trusted = function.__module__.endswith((".aten", ".prims"))
         return info
@@ -292,6 +298,8 @@ def _build_table() -> dict[Callable[..., Any], FunctionInfo]:
     add(torch.Tensor, _METADATA_GETTERS, "metadata", getter=True)
     add(torch.Tensor, _METADATA_METHODS, "metadata")
     add(torch, _METADATA_FUNCTIONS, "metadata")
+    for name in _RESIZING:
+        table[getattr(torch.Tensor, name)] = FunctionInfo(name, name, "resize", "first")
     table[set_grad_enabled] = FunctionInfo("set_grad_enabled", "_set_grad_enabled", "metadata")
     add(torch.Tensor, _READS, "read")
     add(torch, ("is_nonzero", "equal", "allclose"), "metadata")

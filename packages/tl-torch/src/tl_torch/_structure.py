@@ -6,7 +6,8 @@ import dataclasses
 import enum
 import functools
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections import deque
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
 from typing import Any, cast
 
 import torch
@@ -17,7 +18,7 @@ MAX_DEPTH = 12
 """How deep nested values are followed."""
 
 PLAIN_TYPES: frozenset[type] = frozenset({
-    type(None), bool, int, float, complex, str, bytes, slice, type(Ellipsis), type(NotImplemented),
+    type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented),
     torch.dtype, torch.device, torch.layout, torch.memory_format, torch.Size, torch.qscheme,
 })  # fmt: skip
 """Types whose values hold no tensors and are kept as they are."""
@@ -30,9 +31,22 @@ def are_plain(values: Iterable[object]) -> bool:
     return all(map(_is_plain, map(type, values)))
 
 
+def is_plain_tuple(value: tuple[Any, ...]) -> bool:
+    """Whether a tuple holds nothing but plain values, and slices whose bounds are such."""
+    plain = PLAIN_TYPES
+    for item in value:
+        kind = type(item)  # pyright: ignore[reportUnknownVariableType] - a cast is a call, and this is the hot path
+        if kind is slice:
+            if type(item.start) not in plain or type(item.stop) not in plain or type(item.step) not in plain:
+                return False
+        elif kind not in plain:
+            return False
+    return True
+
+
 _CLOSED = (
     type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.CodeType,
-    functools.partial, torch.nn.Module, torch.Generator, enum.Enum,
+    torch.nn.Module, torch.Generator, enum.Enum,
 )  # fmt: skip
 """Objects that are never looked into."""
 
@@ -76,24 +90,44 @@ def _inside(
 
 
 def _children(value: Any) -> Iterator[tuple[str, Any]]:
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, deque, set, frozenset, ValuesView, ItemsView)):
         fields = getattr(cast("Any", value), "_fields", None)  # a named tuple's
         for number, item in enumerate(cast("list[Any]", value)):
             yield (f".{fields[number]}" if fields else f".{number}"), item
     elif isinstance(value, Mapping):
         for key, item in cast("Mapping[Any, Any]", value).items():
             yield f".{key}", item
-    elif isinstance(value, (set, frozenset)):
-        for number, item in enumerate(cast("set[Any]", value)):
-            yield f".{number}", item
-    elif isinstance(value, _CLOSED):
-        return
-    elif dataclasses.is_dataclass(value):
+    elif isinstance(value, functools.partial):
+        yield from ((".args", value.args), (".keywords", value.keywords))
+    elif isinstance(value, slice):
+        yield from ((f".{name}", bound) for name, bound in zip(_BOUNDS, _bounds(value), strict=True))
+    elif not isinstance(value, _CLOSED):
+        yield from _attributes(value)
+
+
+def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
+    """What an object holds, under its names."""
+    if dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             yield f".{field.name}", getattr(value, field.name, None)
-    elif isinstance(getattr(value, "__dict__", None), dict) and not type(value).__module__.startswith("torch.fx"):
-        for name, item in cast("dict[str, Any]", vars(value)).items():
-            yield f".{name}", item
+    elif not type(value).__module__.startswith("torch.fx"):
+        if isinstance(getattr(value, "__dict__", None), dict):
+            for name, item in cast("dict[str, Any]", vars(value)).items():
+                yield f".{name}", item
+        for slot in _slots_of(cast("type[object]", type(value))):
+            yield f".{slot}", getattr(value, slot, None)
+
+
+@functools.cache
+def _slots_of(kind: type) -> tuple[str, ...]:
+    """Names that the classes of an object keep in `__slots__`."""
+    return tuple(
+        name
+        for base in reversed(kind.__mro__)
+        if "__slots__" in vars(base)
+        for name, member in vars(base).items()
+        if isinstance(member, types.MemberDescriptorType)
+    )
 
 
 def readable_tensors(
@@ -131,6 +165,11 @@ def _copy(value: Any, tensor: Callable[[torch.Tensor], object], inside: list[int
         return value
     if isinstance(value, torch.Tensor):
         return tensor(value)
+    if kind is slice:
+        bounds = _bounds(value)
+        if PLAIN_TYPES.issuperset(map(type, bounds)):
+            return value
+        return slice(*[_copy(bound, tensor, inside) for bound in bounds])
     if id(value) in inside or len(inside) > MAX_DEPTH:
         return Opaque(_type_name(kind))
     inside.append(id(value))
@@ -139,13 +178,26 @@ def _copy(value: Any, tensor: Callable[[torch.Tensor], object], inside: list[int
             return _rebuilt(kind, [_copy(item, tensor, inside) for item in cast("list[Any]", value)])
         if isinstance(value, Mapping):
             return {key: _copy(item, tensor, inside) for key, item in cast("Mapping[Any, Any]", value).items()}
-        if isinstance(value, enum.Enum) or (callable(value) and not isinstance(value, torch.nn.Module)):
+        if isinstance(value, enum.Enum) or (callable(value) and _is_function(value)):
             return value
         for _, item in _children(value):
             _copy(item, tensor, inside)
         return Opaque(_type_name(kind))
     finally:
         inside.pop()
+
+
+def _is_function(value: Any) -> bool:
+    """Whether a callable is kept as it is: it holds no tensors."""
+    return not isinstance(value, torch.nn.Module) and next(tensors_in(value), None) is None
+
+
+_BOUNDS = ("start", "stop", "step")
+
+
+def _bounds(value: Any) -> tuple[Any, Any, Any]:
+    """The bounds of a slice, each of which may be a tensor: `x[i:]`."""
+    return value.start, value.stop, value.step
 
 
 def _rebuilt(kind: type, items: list[Any]) -> Any:

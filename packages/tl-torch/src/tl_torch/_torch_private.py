@@ -65,6 +65,14 @@ def version_of(tensor: torch.Tensor) -> int:
         return -1
 
 
+def end_share(tensor: torch.Tensor) -> None:
+    """End a copy-on-write share, so that the memory can be given another size, which newer releases do not survive."""
+    try:
+        tensor.data_ptr()
+    except (NotImplementedError, RuntimeError, ValueError):  # no memory of the ordinary kind
+        return
+
+
 def data_address(tensor: torch.Tensor) -> int:
     """Address of the first element, read without ending a copy-on-write share."""
     return _C._data_address(tensor) + tensor.storage_offset() * tensor.element_size()

@@ -114,12 +114,15 @@ def _validation(
     state.restore()
     generators.restore()
 
+    found = dict(target.model.named_buffers())
     run = _record(target, given)
+    left = dict(target.model.named_buffers())
     truth = GroundTruth(
         outputs=outputs,
         sources=sources,
         buffers_after=buffers_after,
         buffers_recorded=_buffers(target),
+        buffers_replaced=frozenset(name for name in found if left.get(name) is not found[name]),
         modules=modules,
         random_state=random_state,
         random_state_after=TorchExaminer().random_state(),

@@ -9,7 +9,7 @@ import torch
 from tl_core import CallRecord, CaptureError, OpRecord
 from tl_torch._snapshot import ReferencePayload
 from tl_torch._structure import tensors_in
-from tl_torch._torch_private import version_of
+from tl_torch._torch_private import end_share, version_of
 from tl_torch._writes import Region, Write, last_writers
 
 if TYPE_CHECKING:
@@ -132,6 +132,13 @@ class WriteLog:
             held = self._sources.find_held(tensor)
             if held is not None and held.buffer is not None:
                 self.redirected.append(held.address)
+
+
+def make_room(info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None) -> None:
+    """Let a call give memory of another size to what it writes, beside what is given as `out=`."""
+    written = args[:1] if info.undeclared is None else info.undeclared(args, kwargs or {})
+    for _, tensor in tensors_in(written):
+        end_share(tensor)
 
 
 def _written_part(info: FunctionInfo, tensor: torch.Tensor, args: Sequence[Any]) -> torch.Tensor:
