@@ -127,6 +127,30 @@ def test_unrolled_pictures_and_open_stacks_say_nothing():
     assert ends(dense((6,)).draw(fold_repeats=False)) == {}
 
 
+def test_a_stack_in_a_stack_is_entered_by_each_of_its_own_copies():
+    """Three layers with three equal projections each: what enters the first layer is read by each of its three, not by 3 of 9."""
+    run = Recorder()
+    x = run.input()
+    for layer in range(3):
+        with run.module(f"h.{layer}", "Layer"):
+            parts = [run.layer(f"h.{layer}.{name}", "Linear", "linear", x, size=(8, 8)) for name in ("q", "k", "v")]
+            x = run.op("attention", *parts)
+            x = run.op("add", x, run.op("exp", x))
+    said = ends(run.done(run.op("relu", x)).draw())
+    assert sorted(said.values()) == ["all 3", "each"]
+
+
+def test_what_the_last_of_a_stack_gives_is_said_once():
+    run = Recorder()
+    x = run.input()
+    for index, size in enumerate((8, 16, 32)):
+        with run.module(f"h.{index}", "Layer"):
+            y = run.layer(f"h.{index}.a", "Linear", "linear", x, size=(size, size), shape=(1, size))
+            x = run.op("tanh", run.op("exp", y, shape=(1, size)), shape=(1, size))
+    y = run.op("cat", run.op("sin", x), run.op("sqrt", x))
+    assert list(ends(run.done(y).draw()).values()).count("last (1, 32)") == 1
+
+
 def test_the_text_stands_in_every_format():
     drawing = recurrent(20).draw()
     words = [shape.text for group in drawing._display.groups for shape in group.shapes if isinstance(shape, Words)]

@@ -118,3 +118,11 @@ def test_layers_that_gather_all_before_in_a_function_are_still_a_stack():
     titles = boxes(run.done(run.op("cat", *features)).draw())
     assert titles[0].startswith("layer0…3 Layer")
     assert "each reads all before" in titles[0]
+
+
+def test_functions_without_a_name_are_passed_over():
+    run = Recorder()
+    x = run.op("exp", run.input(), frames=at(29))
+    for line in (5, 6, 7):
+        x = run.op(("sin", "neg", "tanh")[line - 5], x, frames=(("a.py", line, "<lambda>"), *inside(9)))
+    assert boxes(run.done(run.op("log", x, frames=at(31))).draw()) == ["rotate()"]
