@@ -50,7 +50,7 @@ class Memory(Struct, gc=False, eq=False):
     """One storage that the run has met."""
 
     owner: OpRecord | ParamRecord | None
-    """What the storage first appeared as; None for memory without an ordinary storage."""
+    """What the storage first appeared as; None for memory without an ordinary storage, or that nobody has read yet."""
     shared: bool
     """Whether it may be reachable from outside the run, so that a copy-on-write snapshot is not enough."""
     key: int
@@ -125,17 +125,20 @@ class Ledger:
         except NO_STORAGE:
             return None
 
-    def meet(self, tensor: torch.Tensor, record: OpRecord | ParamRecord) -> Memory:
-        """Make `record` the producer of a tensor that was there before the run, or that nothing recorded has made."""
+    def memory_for(self, tensor: torch.Tensor, owner: OpRecord | ParamRecord | None) -> Memory:
+        """The memory of a tensor that was there before the run, or that nothing recorded has made.
+
+        Args:
+            tensor: the tensor.
+            owner: what it appears as, where its memory was not met before; None where that shows later.
+        """
         try:
             key = storage_key(tensor)
         except NO_STORAGE:
-            memory = Memory(None, True, 0, 0)
-        else:
-            memory = self.memories.get(key)
-            if memory is None:
-                memory = self.memories[key] = Memory(record, True, key, pin_storage_key(tensor))
-        self.known[id(tensor)] = Entry(weakref.ref(tensor), record, version_of(tensor), memory)
+            return Memory(None, True, 0, 0)
+        memory = self.memories.get(key)
+        if memory is None:
+            memory = self.memories[key] = Memory(owner, True, key, pin_storage_key(tensor))
         return memory
 
     def add(self, tensor: torch.Tensor, record: OpRecord | ParamRecord, memory: Memory) -> Entry:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from tl_torch._ledger import Entry, Ledger, Memory
     from tl_torch._module_calls import ModuleCalls
     from tl_torch._snapshot import Keeper
-    from tl_torch._sources import Sources
+    from tl_torch._sources import Held, Sources
 
 
 @final
 class Origins:
     """Finds the sources of one run and records them when they are first read."""
 
-    __slots__ = ("_builder", "_calls", "_frames", "_keeper", "_known", "_ledger", "_policy", "_sources")
+    __slots__ = ("_builder", "_calls", "_frames", "_keeper", "_known", "_ledger", "_memories", "_policy", "_sources")
 
     def __init__(
         self, builder: TraceBuilder, ledger: Ledger, sources: Sources, policy: SavePolicy, keeper: Keeper,
@@ -38,27 +38,34 @@ class Origins:
         self._keeper = keeper
         self._frames = frames
         self._calls = calls
+        self._memories: dict[int, Memory] = {}
+        """Memory of what the model holds beside its parameters, by the identity of the tensor."""
 
-    def adopt_params(self) -> None:
-        """Make every parameter known before the run, where one after the other costs a fraction of meeting each."""
-        meet, known = self._ledger.meet, self._known
+    def prepare(self) -> None:
+        """Meet what the model holds before the run, where one after the other costs a fraction of meeting each.
+
+        Parameters are known from now on, and the memory of all that becomes an op when it is first read.
+        """
+        ledger, known = self._ledger, self._known
         for key, param in self._sources.params.items():
             tensor = param.tensor
             if key not in known and not isinstance(tensor, UninitializedTensorMixin):
-                meet(tensor, param.record)
+                ledger.add(tensor, param.record, ledger.memory_for(tensor, param.record))
+        for key, held in self._sources.held.items():
+            tensor = held.reference()
+            if tensor is not None and key not in known:
+                self._memories[key] = ledger.memory_for(tensor, None)
 
     def adopt(self, tensor: torch.Tensor) -> Entry:
         """Find out where a tensor came from that no recorded call made."""
         sources, ledger = self._sources, self._ledger
+        held = sources.held.get(id(tensor))
+        if held is not None and held.reference() is tensor:
+            return self._first_read(tensor, held)
         param = sources.params.get(id(tensor))
         if param is not None and param.tensor is tensor:
             param.record.shape = self._sources.shape_of(tensor)
-            ledger.meet(tensor, param.record)
-            return self._known[id(tensor)]
-        held = sources.find_held(tensor)
-        if held is not None:
-            self.source(held.kind, held.address, tensor, None)
-            return self._known[id(tensor)]
+            return ledger.add(tensor, param.record, ledger.memory_for(tensor, param.record))
         memory = ledger.memory_of(tensor)
         if memory is not None and memory.owner is not None:  # another object for memory that the run knows
             return ledger.add(tensor, memory.owner, memory)
@@ -72,6 +79,20 @@ class Origins:
         if address is None:
             self._note_unseen(tensor, record)
         return ledger.known[id(tensor)]
+
+    def _first_read(self, tensor: torch.Tensor, held: Held) -> Entry:
+        """Record a tensor that the model holds."""
+        memory, shape = self._memories.get(id(tensor)), self._sources.shape_of(tensor)
+        record = self._builder.source(
+            held.kind, held.address, shape, tensor.dtype, tensor.device, tensor.requires_grad
+        )  # fmt: skip
+        if memory is None:
+            memory = self._ledger.memory_for(tensor, record)
+        elif memory.owner is None and memory.key:
+            memory.owner = record
+        if self._policy.mode != "none" and self._policy.wants(record):
+            record.payload = self._keeper.keep(tensor, memory)
+        return self._ledger.add(tensor, record, memory)
 
     def moved(self, tensor: torch.Tensor, record: OpRecord | ParamRecord) -> Entry:
         """Find out what a tensor holds that was given other memory unseen, as by `Tensor.set_`."""
@@ -125,9 +146,8 @@ class Origins:
             parents,
         )
         if memory is None:
-            memory = self._ledger.meet(tensor, record)
-        else:
-            self._ledger.add(tensor, record, memory)
+            memory = self._ledger.memory_for(tensor, record)
+        self._ledger.add(tensor, record, memory)
         if self._policy.mode != "none" and self._policy.wants(record):
             record.payload = self._keeper.keep(tensor, memory)
         return record

@@ -225,7 +225,7 @@ class _Run:
             with torch_function_disabled():
                 for address, tensor in self._inputs:
                     recorder.input(address, tensor)
-                recorder.origins.adopt_params()
+                recorder.origins.prepare()
             with _without_gradients(self._options), recorder.boundaries.eagerly, self._diagnostics.watching():
                 result = _run(recorder, self._target, self._args, self._kwargs)
             with torch_function_disabled(), _without_gradients(self._options):
