@@ -54,16 +54,23 @@ def _sign_inner(
     first, end = branch.first, branch.end
     lists = _read_by_lists(tree, branch, grown)
     entry = {at: -1 - index for index, at in enumerate(branch.outside)}
-    rest = {at: -1 - index for index, at in enumerate([at for at in branch.outside if at not in lists])}
+    rest = (
+        {at: -1 - index for index, at in enumerate([at for at in branch.outside if at not in lists])}
+        if lists
+        else entry
+    )
     fine: list[int] = []
     rough: list[int] = []
     for child in branch.children:
+        wires = [at - first if first <= at < end else entry[at] for at in child.outside]
         fine.append(child.exact)
-        fine += [at - first if first <= at < end else entry[at] for at in child.outside]
+        fine += wires
         rough.append(child.loose)
         many = grown.get(id(child), NONE)
-        rough += [at - first if first <= at < end else rest.get(at, LIST) for at in child.outside if at not in many]
-        rough += [LIST] if many else []
+        if many or lists:
+            wires = [at - first if first <= at < end else rest.get(at, LIST) for at in child.outside if at not in many]
+            wires += [LIST] if many else []
+        rough += wires
     class_name = tree.network.calls[branch.call].class_name if branch.call >= 0 else branch.name or branch.kind
     branch.exact = exact.setdefault((class_name, tuple(fine)), len(exact) + 1)
     branch.loose = loose.setdefault((class_name, tuple(rough)), len(loose) + 1)
