@@ -20,6 +20,7 @@ from tl_torch._structure import tensors_in
 from tl_torch._torch_private import (
     compiler_backend,
     current_functorch_level,
+    forward_code,
     function_mode_depth,
     torch_function_disabled,
     version_of,
@@ -196,6 +197,14 @@ class Boundaries:
         if current_functorch_level() is not None:
             return functools.partial(self._inside_transform, compiled)
         return functools.partial(self._compiled_call, original, (args, kwargs))
+
+    def marked_dirty(self, context: Any, tensors: tuple[Any, ...]) -> None:
+        """Note that an `autograd.Function` says it has written; whether that was seen shows when the tensor is read."""
+        code = forward_code(context)
+        for tensor in tensors:
+            entry = self._recorder.ledger.find(tensor)
+            if entry is not None and code is not None:
+                entry.memory.mark(code)
 
     def _inside_transform(self, compiled: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         """Run a higher-order operator inside a transform, which is one op."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from types import CodeType
 from typing import final
 
 import torch
@@ -63,6 +64,10 @@ class Memory(Struct, gc=False, eq=False):
     """The writes into it, oldest first."""
     exposed: Exposure | None = None
     """Set once Python could write into it without a call of torch."""
+    marked: list[CodeType] | None = None
+    """Forwards of each `autograd.Function` that said it has written into it."""
+    explained: int = 0
+    """How many of the writes have explained such a word."""
     latest: int = -1
     """Index of the op that wrote it last: -1 where none did, `UNSEEN` where anything may have."""
 
@@ -75,7 +80,27 @@ class Memory(Struct, gc=False, eq=False):
 
     def has_seen(self, version: int) -> bool:
         """Whether a write that was seen explains this value of a version counter."""
-        return self.versions is not None and version in self.versions
+        seen = self.versions
+        if seen is None or version in seen:
+            return seen is not None
+        if self.marked is None or version - 1 not in seen or not self._was_written_in(self.marked):
+            return False
+        seen.add(version)
+        return True
+
+    def mark(self, code: CodeType) -> None:
+        """Note that an `autograd.Function` says it has written into this memory; `code` is its forward."""
+        if self.marked is None:
+            self.marked = [code]
+        elif all(code is not known for known in self.marked):
+            self.marked.append(code)
+
+    def _was_written_in(self, codes: list[CodeType]) -> bool:
+        """Whether a call on the way from one of `codes` wrote into it since that was last asked."""
+        writes = self.writes or []
+        calls = [write.record.call for write in writes[self.explained :]]
+        self.explained = len(writes)
+        return any(frame[0] is code for call in calls if call for frame in call.frames for code in codes)
 
     def add_write(self, write: Write) -> None:
         """Note a write."""

@@ -220,6 +220,8 @@ class TorchExaminer:
 
     def uninitialised(self, call: CallRecord) -> bool:
         """Whether the call returns memory as it found it."""
+        if call.name == "new":  # given sizes; given values, it holds them
+            return all(type(size) in (int, torch.Size) for size in call.args[1:])
         return call.name in UNINITIALISED
 
     # ---------------------------------------------------------------- random numbers

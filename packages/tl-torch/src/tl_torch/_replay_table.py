@@ -2,7 +2,7 @@
 
 SHAPE_ONLY_FIRST = frozenset({
     "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like", "new_zeros", "new_ones", "new_full",
-    "new_tensor", "normal_", "uniform_", "bernoulli_", "random_", "exponential_", "zero_", "fill_",
+    "new_tensor", "new", "normal_", "uniform_", "bernoulli_", "random_", "exponential_", "zero_", "fill_",
 })  # fmt: skip
 """Functions that take only shape, dtype and device from their first argument."""
 

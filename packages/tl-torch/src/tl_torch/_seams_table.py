@@ -5,6 +5,7 @@
 | the code of `nn.Module._call_impl` | Global module hooks fire inside the user's own hooks, so they see neither what the caller passed nor what it received, and they put every module on the slow path. An attribute of the class is not assigned where that can be avoided: Python 3.13 gives up caching a class after 1,000 changes, and every module call would be slower from then on. | by identity when the last running capture ends: `tests/unit/test_seams.py` |
 | `ScriptFunction.__call__`, `ScriptMethod.__call__` | TorchScript runs without Python: a call arrives in no mode. | `tests/unit/test_honesty_scripts.py` |
 | `vmap_impl`, `grad_impl`, `grad_and_value_impl`, `_vjp_with_argnums`, `_jvp_with_argnums` of functorch | The functions inside a transform arrive with tensors of its level; its own call and its result do not. | `tests/unit/test_honesty_transforms.py` |
+| `FunctionCtx.mark_dirty` | An `autograd.Function` that says it has written moves the version counter once more when it ends; without its word that is a write of unknown origin. | `tests/unit/test_marked_writes.py` |
 | `torch.compile` | Torch compiles `torch.cond` and its like to run them, which a function mode would disturb; what the model compiles while it runs has to run as its source. | `tests/unit/test_compiled.py` |
 | `torch._dynamo.eval_frame.set_eval_frame`, before torch 2.6 only | Compiled functions have to run as their source; from 2.6 on `torch.compiler.set_stance` does that. | `tests/unit/test_compiled.py` |
 
@@ -20,6 +21,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
+from torch.autograd.function import FunctionCtx
 
 from tl_torch._torch_private import (
     SCRIPT_CALLERS,
@@ -60,6 +62,10 @@ class BoundaryHandler(Protocol):
 
     def compile_call(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run `torch.compile`."""
+        ...
+
+    def marked_dirty(self, context: Any, tensors: tuple[Any, ...]) -> None:
+        """Note that an `autograd.Function` says it has written into some of its arguments."""
         ...
 
 
@@ -139,6 +145,17 @@ def _transform(kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
     return transform
 
 
+def _mark(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def mark_dirty(self: Any, *args: Any) -> None:
+        original(self, *args)
+        handler = _boundaries.get(threading.get_ident())
+        if handler is not None:
+            handler.marked_dirty(self, args)
+
+    return mark_dirty
+
+
 def _compile(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def compile(*args: Any, **kwargs: Any) -> Any:
@@ -182,8 +199,12 @@ def _replace_all() -> None:
         transforms = [
             (owner, name, original, _transform(kind, original)) for owner, name, original, kind in transform_functions()
         ]
-        original = vars(torch)["compile"]
-        _prepared[:] = [*callers, *transforms, (torch, "compile", original, _compile(original))]
+        compiles, marks = vars(torch)["compile"], vars(FunctionCtx)["mark_dirty"]
+        others = [
+            (torch, "compile", compiles, _compile(compiles)),
+            (FunctionCtx, "mark_dirty", marks, _mark(marks)),
+        ]
+        _prepared[:] = [*callers, *transforms, *others]
     for owner, name, _, replacement in _prepared:
         setattr(owner, name, replacement)
     _replaced[:] = _prepared
@@ -191,7 +212,7 @@ def _replace_all() -> None:
 
 def _is_prepared() -> bool:
     """Whether the last replacements stand for what is there now, and nothing was loaded since."""
-    if len(_prepared) != len(SCRIPT_CALLERS) + transforms_loaded() + 1:
+    if len(_prepared) != len(SCRIPT_CALLERS) + transforms_loaded() + 2:
         return False
     return all(vars(owner)[name] is original for owner, name, original, _ in _prepared)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import inspect
 import sys
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
@@ -71,6 +73,12 @@ def end_share(tensor: torch.Tensor) -> None:
         tensor.data_ptr()
     except (NotImplementedError, RuntimeError, ValueError):  # no memory of the ordinary kind
         return
+
+
+def forward_code(context: Any) -> CodeType | None:
+    """Code of the forward of the `autograd.Function` whose context it is; None for one that is not Python."""
+    forward = inspect.unwrap(cast("Any", type(context))._forward_cls.forward)
+    return forward.__code__ if isinstance(forward, FunctionType) else None
 
 
 def data_address(tensor: torch.Tensor) -> int:

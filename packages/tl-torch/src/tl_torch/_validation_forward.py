@@ -89,6 +89,9 @@ class Passing:
 
         return run
 
+    def marked_dirty(self, context: Any, tensors: tuple[Any, ...]) -> None:
+        """Nothing depends on what a function says of its writes."""
+
 
 @final
 class Unwatched:

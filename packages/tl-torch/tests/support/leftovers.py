@@ -19,6 +19,7 @@ OWNERS = (
     torch.nn.Sequential,
     torch.nn.Parameter,
     torch.autograd.Function,
+    torch.autograd.function.FunctionCtx,
     torch.jit.ScriptFunction,
     torch.utils.checkpoint,
     module_globals,

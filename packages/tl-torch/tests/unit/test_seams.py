@@ -37,6 +37,7 @@ def test_only_the_declared_seams_change_during_a_run() -> None:
         "torch function modes",
         "ScriptFunction.__call__",
         "torch.compile",
+        "FunctionCtx.mark_dirty",
         "flags",
     }
     assert "torch function modes" in model.changed

@@ -97,3 +97,13 @@ def test_a_buffer_that_is_written_unseen_still_fails() -> None:
 
     with pytest.warns(TorchLensWarning, match="Validation failed"):
         assert tl.validate(Stateful(writes_unseen), X) is False
+
+
+def test_memory_that_new_left_unwritten_is_not_compared() -> None:
+    """`Tensor.new` with sizes returns memory as it found it; with values it holds them."""
+
+    def takes_memory(self: Stateful, x: Tensor) -> Tensor:
+        made = x.new(2, 4)
+        return made.copy_(x) + x.new([1.0, 2.0, 3.0, 4.0]) + x.new(x.shape).fill_(1)
+
+    assert tl.validate(Stateful(takes_memory), X) is True
