@@ -17,6 +17,7 @@ from tl_core._bundle_template import EnumValue as EnumValue
 from tl_core._bundle_template import FrameworkValue as FrameworkValue
 from tl_core._bundle_template import StructValue as StructValue
 from tl_core._caller import warn_caller as warn_caller
+from tl_core._calm import collector_paused as collector_paused
 from tl_core._conditional import Conditional as Conditional
 from tl_core._context import OpContext as OpContext
 from tl_core._cost import FunctionCost as FunctionCost
@@ -238,6 +239,7 @@ __all__ = [
     "ValidationFailure",
     "ValidationStatus",
     "array_difference",
+    "collector_paused",
     "backend",
     "backend_entry_points",
     "check_values",

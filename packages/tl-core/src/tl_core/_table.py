@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, final
 
 from tl_core._autograd import node_name
+from tl_core._calm import collector_paused
 from tl_core._cost import plain_dtype, tensor_bytes
 from tl_core._errors import (
     ArgumentTypeError,
@@ -54,8 +55,9 @@ def op_table(trace: Trace, columns: Sequence[str] | str | None = None) -> dict[s
         >>> op_table(builder.finish(info), ["label", "shape"])
         {'label': ['input_1:1'], 'shape': [(2, 3)]}
     """
-    table = _Table(state_of(trace))
-    return {name: COLUMNS[name](table) for name in _chosen(columns)}
+    chosen, table = _chosen(columns), _Table(state_of(trace))
+    with collector_paused():
+        return {name: COLUMNS[name](table) for name in chosen}
 
 
 def op_frame(trace: Trace, columns: Sequence[str] | str | None = None) -> pd.DataFrame:

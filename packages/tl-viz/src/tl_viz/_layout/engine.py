@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import chain
 from operator import add
 
-from tl_viz._calm import collector_paused
+from tl_core import collector_paused
 from tl_viz._layout.geometry import Direction, Geometry, Line, Rect, turn
 from tl_viz._layout.problem import Level, Margins, Net, Placed, Slot
 from tl_viz._layout.ranks import ENTERING

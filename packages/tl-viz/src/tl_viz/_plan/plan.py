@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from tl_viz._calm import collector_paused
+from tl_core import collector_paused
 from tl_viz._plan.choose import MOST
 from tl_viz._plan.even import choose_evenly
 from tl_viz._plan.prepare import prepare

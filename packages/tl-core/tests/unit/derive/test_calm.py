@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from tl_viz._calm import collector_paused
+from tl_core import collector_paused
 
 
 @pytest.mark.parametrize("running", [True, False])
