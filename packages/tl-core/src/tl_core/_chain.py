@@ -107,7 +107,7 @@ class Chains:
         """Ops linked to an earlier call of their module: they share its layer whatever stands around."""
         for calls in repeated:
             self._link_between_calls(calls, loops)
-        self.loose = sorted(loops)
+        self.loose = [op for op, loose in enumerate(loops) if loose]
         """Ops linked within one call of a module, ascending: they may be loops over different things."""
 
     def _collect(self) -> dict[tuple[int, int, int], list[int]]:
@@ -143,23 +143,29 @@ class Chains:
             last[key] = index
         return gathered
 
-    def _link_within_calls(self, gathered: Mapping[tuple[int, int, int], Sequence[int]]) -> set[int]:
-        """Link ops without parameters to the round before, where what is called at a place comes in rounds."""
-        loops: set[int] = set()
+    def _link_within_calls(self, gathered: Mapping[tuple[int, int, int], Sequence[int]]) -> bytearray:
+        """Link ops without parameters to the round before, where what is called at a place comes in rounds.
+
+        Returns:
+            1 for each op that was linked.
+        """
+        loops = bytearray(len(self._ops))
+        link, places = self.link, self.order
         for (anchor, module, site), group in gathered.items():
             spots = self._spots.get(anchor)
             if len(group) == 1 and spots is None:
                 continue
-            tokens = [self._token(op) for op in group]
-            length = period(tokens)
+            called = [self._called(op) for op in group]
+            length = period(called)
             for order, op in enumerate(group):
-                name, position, params = tokens[order]
+                name, position, params = called[order]
                 if params:
                     continue
-                self.order[op] = order % length
+                if length > 1:
+                    places[op] = order % length
                 if order >= length:
-                    self.link[op] = group[order - length]
-                    loops.add(op)
+                    link[op] = group[order - length]
+                    loops[op] = 1
                 if spots is not None:
                     spots.append((op, (name, position, module, site, order % length)))
         return loops
@@ -173,13 +179,13 @@ class Chains:
         """Number of an op's call site; -1 for sources and outputs."""
         return -1 if op.call is None else self.sites.number(op.call.frames)
 
-    def _token(self, op: int) -> tuple[str, int, tuple[int, ...]]:
+    def _called(self, op: int) -> tuple[str, int, tuple[int, ...]]:
         """What was called: function, output position and parameters."""
         record = self._ops[op]
         call = record.call
         return (record.kind, 0, ()) if call is None else (call.name, record.position, call.params)
 
-    def _link_between_calls(self, calls: Sequence[int], loops: set[int]) -> None:
+    def _link_between_calls(self, calls: Sequence[int], loops: bytearray) -> None:
         """Link the k-th op at a spot in one call of a module with the k-th in the call before."""
         seen: dict[object, int] = {}
         link = self.link
@@ -187,7 +193,7 @@ class Chains:
             before = seen.get(key)
             if before is not None:
                 link[index] = before
-                loops.discard(index)
+                loops[index] = 0
                 self.bound.append(index)
             seen[key] = index
 

@@ -41,15 +41,23 @@ class Loops:
         self._link = link = chains.link
         self._parents = [op.parents for op in ops]
         self._starts, self._targets = edges.child_rows()
-        self._before = {op: link[op] for op in chains.loose}
+        self._before = [-1] * len(ops)
         """The call before, at the same place in the same call of a module."""
-        self._after = {earlier: op for op, earlier in self._before.items()}
-        self._members = sorted({*self._before, *self._after, *chains.bound})
+        self._after = [-1] * len(ops)
+        for op in chains.loose:
+            self._before[op] = link[op]
+            self._after[link[op]] = op
+        self._bound = bytearray(len(ops))
+        """1 for each pass of what an earlier call of its module did: its colour follows from that."""
+        for op in chains.bound:
+            self._bound[op] = self._before[op] < 0
+        self._members = [
+            op for op, (before, after) in enumerate(zip(self._before, self._after, strict=True))
+            if before >= 0 or after >= 0 or self._bound[op]
+        ]  # fmt: skip
         """Ops whose colour may change."""
         self.color = list(link)
         """By op, a number that it shares with the other passes of its layer."""
-        self._bound = {op for op in self._members if link[op] >= 0 and op not in self._before}
-        """Passes of what an earlier call of their module did: their colour follows from that."""
         for op, earlier in enumerate(link):
             self.color[op] = op if earlier < 0 else self.color[earlier]
         self._fresh = len(link)
@@ -71,7 +79,7 @@ class Loops:
         """Whether different colours stand at one place next to two calls of one site."""
         for forwards, last_of in ((True, self._before), (False, self._after)):
             near = self._near(forwards=forwards)
-            found = [self._evidence(op, near(op), last_of.get(op, -1), forwards=forwards) for op in (one, other)]
+            found = [self._evidence(op, near(op), last_of[op], forwards=forwards) for op in (one, other)]
             if any(found[1].get(place, color) != color for place, color in found[0].items()):
                 return True
         return False
@@ -81,21 +89,21 @@ class Loops:
         counts: dict[int, int] = {}
         for op in self._members:
             counts[self.color[op]] = counts.get(self.color[op], 0) + 1
-        self._members = [op for op in self._members if counts[self.color[op]] > 1 or op in self._bound]
+        self._members = [op for op in self._members if counts[self.color[op]] > 1 or self._bound[op]]
 
     def _visit(self, *, forwards: bool) -> None:
         """Split colours by what the calls read, or by what reads them."""
         color, origin = self.color, list(self.color)
         last_of = self._before if forwards else self._after
         split = _Split(self._fresh)
-        near = self._near(forwards=forwards)
+        near, bound = self._near(forwards=forwards), self._bound
         for op in self._members if forwards else reversed(self._members):
-            if op in self._bound:
+            if bound[op]:
                 if forwards:
                     color[op] = color[self._link[op]]
                 split.keep(color[op])
                 continue
-            last = last_of.get(op, -1)
+            last = last_of[op]
             known = last >= 0 and origin[last] == origin[op]
             if known:
                 left, right = near(last), near(op)
