@@ -290,10 +290,9 @@ class Recorder(TorchFunctionMode):
             call, position, made, shape, output.dtype, output.device, output.requires_grad, None, None
         )
         if memory is None:
-            # what is empty is there to be filled, by a call that gives it its size: that must not meet a share
-            shared = 0 in shape or (
-                not info.trusted and (info.getter or storage_use_count(memory_key) > FRESH_USE_COUNT)
-            )
+            shared = 0 in shape or output.is_quantized  # a call may size it later; a share would lose its scale
+            if not (shared or info.trusted):
+                shared = info.getter or storage_use_count(memory_key) > FRESH_USE_COUNT
             memory = self._memories[memory_key] = Memory(record, shared, memory_key, pin_storage_key(output))
         if self._save_all or (self._save_some and self._policy.wants(record)):
             record.payload = self._keeper.keep(output, memory)

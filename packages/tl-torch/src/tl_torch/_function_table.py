@@ -233,9 +233,15 @@ def _schema_writes(operator: Any) -> Written | None:
     return written
 
 
+_WRITERS = frozenset({
+    "fused_moving_avg_obs_fake_quant", "_native_batch_norm_legit", "rrelu_with_noise", "_cummax_helper", "_cummin_helper",
+})  # fmt: skip
+"""Builtins that write arguments other than `out=` and whose names do not tell."""
+
+
 def _builtin_operator(kernel: str) -> Any | None:
     """The operator behind a builtin whose name does not say what it writes."""
-    if not kernel.startswith(("_foreach_", "_fused_", "_amp_")):
+    if kernel not in _WRITERS and not kernel.startswith(("_foreach_", "_fused_", "_amp_")):
         return None
     return getattr(torch.ops.aten, kernel, None)  # the name is torch's own, and not every release has it
 

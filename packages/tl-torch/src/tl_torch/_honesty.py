@@ -246,10 +246,15 @@ class ThreadWatch:
 # ---------------------------------------------------------------- kinds of modules
 
 
+_IN_FLOATING_POINT = frozenset({"FloatFunctional", "FXFloatFunctional"})
+"""Modules that stand beside torch's quantized ones and hold the place of one until a model is quantized."""
+
+
 @functools.cache
 def _speciality(kind: type) -> str:
-    package = kind.__module__
-    if package.startswith(("torch.ao.nn", "torch.nn.quantized", "bitsandbytes")) and "qat" not in package:
+    package, *_ = path = kind.__module__.split(".")
+    torch_own = package == "torch" and "quantized" in path and kind.__name__ not in _IN_FLOATING_POINT
+    if package == "bitsandbytes" or torch_own:
         return "quantized"
     return "compiled" if is_compiled(kind) else ""
 

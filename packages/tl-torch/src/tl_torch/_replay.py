@@ -29,6 +29,7 @@ from tl_torch._replay_table import (
     SHAPE_ONLY_FIRST,
     SHAPE_ONLY_SECOND,
     SHAPED_BY_ALL,
+    UNCHECKED,
     UNINITIALISED,
 )
 from tl_torch._rerun import Rerun
@@ -179,7 +180,7 @@ class TorchExaminer:
 
     def perturbed(self, value: object, attempt: int, call: CallRecord, others: Sequence[object]) -> object | None:
         """Another tensor of the same shape and dtype."""
-        if call.kernel == "higher_order::while_loop":  # it might never end
+        if call.name in UNCHECKED or call.kernel == "higher_order::while_loop":  # it might never end
             return None
         return self._perturbations.perturbed(cast("torch.Tensor", value), attempt, call.name, others)
 
@@ -202,6 +203,8 @@ class TorchExaminer:
         """Why the call need not answer to a change of `leaf`."""
         if isinstance(leaf, ParamRecord):
             return None
+        if call.name in UNCHECKED:
+            return "unchecked"
         if call.kernel == "higher_order::cond":
             return "index"  # it says which branch runs, or the other branch reads it
         if call.kernel == "higher_order::flex_attention" and _is_whole(leaf):

@@ -34,6 +34,9 @@ OVERWRITING = frozenset({
 })  # fmt: skip
 """Functions that write over part of their first argument, at times over all of it."""
 
+UNCHECKED = frozenset({"fused_moving_avg_obs_fake_quant", "_fused_moving_avg_obs_fq_helper"})
+"""Functions that read memory as their arguments say, without a check: other arguments would end the process."""
+
 UNINITIALISED = frozenset({
     "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted", "resize_", "resize_as_",
 })  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, final
 import torch
 
 from tl_core import DeferredPayload, MutatedReferenceError
-from tl_torch._torch_private import lazy_clone, torch_function_disabled, version_of
+from tl_torch._torch_private import lazy_clone, snapshot, torch_function_disabled, version_of
 
 if TYPE_CHECKING:
     from tl_torch._ledger import Memory
@@ -89,10 +89,7 @@ class CopiedPayload(DeferredPayload):
 def lend(kept: torch.Tensor) -> torch.Tensor:
     """A tensor equal to `kept` and attached to the same graph; writing to it leaves `kept` as it was."""
     with torch_function_disabled(), torch.set_grad_enabled(kept.requires_grad):
-        try:
-            return lazy_clone(kept)
-        except (RuntimeError, NotImplementedError):  # memory that torch did not allocate, or no dense memory
-            return kept.clone()
+        return snapshot(kept)
 
 
 @functools.cache

@@ -21,7 +21,18 @@ _untyped: Any = torch.UntypedStorage
 _dispatch: Any = cast("Any", torch.utils)._python_dispatch
 
 lazy_clone: Any = cast("Any", torch)._lazy_clone
-"""Copy-on-write clone: shares memory until either side is written."""
+"""Copy-on-write clone: shares memory until either side is written. A quantized tensor loses its scale by it: `shared`."""
+
+
+def snapshot(tensor: torch.Tensor) -> torch.Tensor:
+    """A copy that shares memory until either side is written, where that can be, and else a real one."""
+    if not tensor.is_quantized:
+        try:
+            return lazy_clone(tensor)
+        except (RuntimeError, NotImplementedError):  # memory that torch did not allocate, or no dense memory
+            pass
+    return tensor.clone()
+
 
 current_functorch_level: Any = _C._functorch.maybe_current_level
 """Level of the innermost `torch.func` transform, or None outside any."""

@@ -14,7 +14,7 @@ from tl_torch._frames import caller
 from tl_torch._higher_order import is_own_compilation
 from tl_torch._seams_table import ModuleCallHandler, install, remove, suspended
 from tl_torch._structure import tensors_in
-from tl_torch._torch_private import current_functorch_level, lazy_clone, storage_key
+from tl_torch._torch_private import current_functorch_level, snapshot, storage_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -54,10 +54,7 @@ class BoundaryWatcher:
         tensor = tensor.detach()
         if tensor.layout is not torch.strided or storage_key(tensor) in self._foreign:
             return tensor.clone()
-        try:
-            return lazy_clone(tensor)
-        except RuntimeError:  # memory that torch did not allocate
-            return tensor.clone()
+        return snapshot(tensor)
 
 
 @final

@@ -14,6 +14,7 @@ from torch import nn
 
 from tl_torch._generators import generators_of
 from tl_torch._structure import readable_tensors, tensors_in
+from tl_torch._torch_private import storage_key
 from tl_torch._values import same
 
 _CONTAINERS = (list, dict, set, OrderedDict)
@@ -35,8 +36,9 @@ class ModelState:
         """Lists, dicts and sets among the attributes (parameters, buffers and children stand in such) as they are."""
         named = {id(tensor): tensor for _, tensor in tensors_in([args, kwargs])}
         held = {id(tensor): tensor for module, _ in self._modules for tensor in _held(module)}
-        self._tensors = [(tensor, tensor.detach().clone()) for tensor in {**named, **held}.values()]
-        self._values = {id(tensor): value for tensor, value in self._tensors}
+        self._tensors = [(one, one.detach(), one.detach().clone()) for one in {**named, **held}.values()]
+        """Each with what shows its memory and shape, and with its value."""
+        self._values = {id(tensor): value for tensor, _, value in self._tensors}
         self._generators = [(generator, generator.get_state()) for generator in generators_of(model, args, kwargs)]
 
     def value_of(self, tensor: torch.Tensor) -> torch.Tensor | None:
@@ -55,9 +57,20 @@ class ModelState:
         for generator, state in self._generators:
             generator.set_state(state)
         with torch.no_grad():
-            for tensor, value in self._tensors:
+            for tensor, place, value in self._tensors:
                 if not same(tensor, value):
-                    tensor.detach().copy_(value)
+                    if _was_moved(tensor, place):
+                        tensor.data = place
+                    place.copy_(value)
+
+
+def _was_moved(tensor: torch.Tensor, place: torch.Tensor) -> bool:
+    """Whether a tensor was given another memory, shape or type, as `resize_` and `Module.double` do."""
+    if (tensor.dtype, tensor.shape, tensor.layout) != (place.dtype, place.shape, place.layout):
+        return True
+    return tensor.layout is torch.strided and (
+        tensor.stride() != place.stride() or storage_key(tensor) != storage_key(place)
+    )
 
 
 def _held(module: nn.Module) -> list[torch.Tensor]:
