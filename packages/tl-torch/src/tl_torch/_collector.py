@@ -1,10 +1,10 @@
-"""Full garbage collections while a run is recorded: one is let through, the others wait."""
+"""Full garbage collections while a run is recorded: they wait."""
 
 from __future__ import annotations
 
 import gc
 import threading
-from typing import Literal, Self, final
+from typing import Self, final
 
 _NEVER = 1_000_000_000
 
@@ -15,7 +15,8 @@ class Collections:
 
     A full collection visits everything that there is, and every value kept adds to that: during 100,000 ops several
     of them take as long as the recording and free nothing. The younger generations are collected as ever, so a model
-    that leaves cycles behind does not fill the memory.
+    that leaves cycles behind does not fill the memory. Nothing is hung on the collections themselves: Python drops
+    what is raised there, an interruption by the user too.
     """
 
     def __init__(self) -> None:
@@ -24,29 +25,23 @@ class Collections:
         self._usual: tuple[int, int, int] = gc.get_threshold()
 
     def __enter__(self) -> Self:
-        """Let one full collection through, and put off the others until the recording is over."""
+        """Put off full collections until the recording is over."""
         with self._lock:
             if not self._recordings:
                 self._usual = gc.get_threshold()
-                gc.callbacks.append(self._collected)
+                gc.set_threshold(*self._put_off)
             self._recordings += 1
         return self
 
     def __exit__(self, *_error: object) -> None:
         with self._lock:
             self._recordings -= 1
-            if not self._recordings:
-                gc.callbacks.remove(self._collected)
-                if gc.get_threshold() == self._put_off:  # else somebody has set others since
-                    gc.set_threshold(*self._usual)
+            if not self._recordings and gc.get_threshold() == self._put_off:  # else somebody has set others since
+                gc.set_threshold(*self._usual)
 
     @property
     def _put_off(self) -> tuple[int, int, int]:
         return (*self._usual[:2], _NEVER)
-
-    def _collected(self, phase: Literal["start", "stop"], info: dict[str, int]) -> None:
-        if phase == "stop" and info["generation"] == 2 and gc.get_threshold() == self._usual:
-            gc.set_threshold(*self._put_off)
 
 
 collections = Collections()
