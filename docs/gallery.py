@@ -151,7 +151,7 @@ What `trace.draw()` shows by default. Made by `python docs/gallery.py`; the netw
 | `pos_embed (1, 197, 192)`, `Conv2d · 3×3`, `top 2 of 8` | a parameter that an op reads itself, with its shape; what the \
 arguments of a call say about its size |
 | thick border | a closed box: a module, or several ops, with more inside than is drawn |
-| `Conv2d ×3, BatchNorm2d ×3, add_, ReLU ×3`, `mul ×2, pow, mean, add +2` | what a closed box holds: first what has \
+| `Conv2d ×2, BatchNorm2d ×2, relu ×2`, `mul ×2, pow, mean, add +2` | what a closed box holds: first what has \
 parameters, then attention, products of matrices, what joins two tensors, and the rest; views and casts come last; `+2` are two \
 more kinds |
 | `apply_rotary_pos_emb()` | what a function of the code computed, as a closed box or as a frame |

@@ -30,15 +30,19 @@ def test_a_closed_box_names_first_what_matters_most():
 
 
 def test_a_residual_block_shows_its_join():
-    drawing = picture(load("resnet50"), DEFAULTS)
-    assert rows_of(drawing, "layer1.1…2") == [
+    run = Recorder()
+    x = run.input()
+    for index in range(2):
+        with run.module(f"block.{index}", "Block"):
+            y = run.layer(f"block.{index}.fc", "Linear", "linear", x, size=(8, 8))
+            x = run.op("relu", run.op("add_", y, x))
+    assert rows_of(run.done(x).draw(depth=1), "block.0…1") == [
         [
-            "layer1.1…2",
-            "Bottleneck",
+            "block.0…1",
+            "Block",
             "×2 own weights",
-            "Conv2d ×3, BatchNorm2d ×3, add_, ReLU ×3",
-            "(1, 256, 16, 16) · 70.4k params each · 141k in all",  # 256*64 + 64*64*9 + 64*256 + 2*(64+64+256) = 70,400
-            "10 ops each",
+            "linear, add_, relu",
+            "(1, 8) · 64 params each · 128 in all · 3 ops each",
         ]
     ]
 
@@ -221,7 +225,7 @@ def test_both_directions_are_named_and_a_packed_sequence_has_no_steps():
 def test_totals_count_what_is_drawn():
     notes = picture(load("resnet50"), DEFAULTS).notes
     # 53 convolutions, 53 norms, 1 + 16 * 3 ReLUs, 16 additions, 2 pools, flatten, linear
-    assert notes == ("175 ops in 24 items · tinted boxes: 25.6M params", "not drawn: 106 buffers")
+    assert notes == ("175 ops in 33 items · tinted boxes: 25.6M params", "not drawn: 106 buffers")
 
 
 def test_outputs_that_are_drawn_as_one_say_how_many_tensors_they_are():

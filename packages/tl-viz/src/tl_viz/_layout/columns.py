@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from tl_viz._layout.ranks import Ranks
 
-LONGEST = 3000.0
-"""A level longer than this, about three screens, is wrapped."""
+LONGEST = 2700.0
+"""A level longer than this is wrapped, so that with what stands above and below it there are no more than about three screens."""
 
 SHAPE = 1.6
 """Width to height that the wrapped level should come near."""

@@ -1,5 +1,6 @@
 """The planner: which modules of a network are drawn open, closed, or folded."""
 
+from tl_viz._plan.branch import CONTAINERS as CONTAINERS
 from tl_viz._plan.branch import Branch as Branch
 from tl_viz._plan.branch import Tree as Tree
 from tl_viz._plan.budget import COLLAPSE_OPTIMIZER_MAX_OPS as COLLAPSE_OPTIMIZER_MAX_OPS
@@ -9,5 +10,5 @@ from tl_viz._plan.plan import Collapse as Collapse
 from tl_viz._plan.plan import Plan as Plan
 from tl_viz._plan.plan import make_plan as make_plan
 from tl_viz._plan.slider import parts as parts
-from tl_viz._plan.worth import CONTAINERS as CONTAINERS
+from tl_viz._plan.typical import is_first_unlike as is_first_unlike
 from tl_viz._plan.worth import VIEWS as VIEWS

@@ -14,6 +14,9 @@ GROWING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"
 WIDEST = 28
 """A level with more items than this is cut."""
 
+CONTAINERS = frozenset({"Sequential", "ModuleList", "ModuleDict"})
+"""Classes whose name says nothing about what they hold."""
+
 NOTHING: list[Branch] = []
 """The children of every leaf."""
 

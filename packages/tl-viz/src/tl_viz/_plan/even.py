@@ -6,7 +6,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from tl_viz._plan.branch import NEVER_OPEN
-from tl_viz._plan.choose import PRICE, choose
+from tl_viz._plan.choose import MOST, PRICE, choose
+from tl_viz._plan.typical import open_unlike
 from tl_viz._plan.worth import NAMED, entering, is_helper
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ def choose_evenly(tree: Tree, worth: Worth, *, most: int) -> Choice | None:
         return None
     if _largest(tree, worth, best) > LARGEST:
         best = _evened(tree, worth, best, most=most)
-    return _with_a_join(tree, worth, best, most=most)
+    opened, items, cost = _with_a_join(tree, worth, best, most=most)
+    opened = set(opened)
+    return opened, items + open_unlike(tree, opened, min(most, MOST) - items), cost
 
 
 def _evened(tree: Tree, worth: Worth, best: Choice, *, most: int) -> Choice:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING
 
+from tl_viz._plan.branch import CONTAINERS
 from tl_viz._plan.chain import SPLICED
+from tl_viz._plan.typical import typical_forms
 
 if TYPE_CHECKING:
     from tl_viz._plan.branch import Branch, Tree
@@ -26,9 +28,6 @@ VIEWS = SPLICED | frozenset(
 VIEW, POINTWISE, LEARNED, JOIN = 0.15, 0.5, 1.0, 1.0
 ARROW, ARROWS = 1.5, 3
 """What it costs that a closed box does not tell which of several tensors enters where, for each but the first; and how many count."""
-CONTAINERS = frozenset({"Sequential", "ModuleList", "ModuleDict"})
-"""Classes whose name says nothing about what they hold."""
-
 MOSTLY_FRAMES = 0.2
 """A frame with no larger share of ops of its own is as new as the modules in it."""
 
@@ -179,21 +178,23 @@ def _factors(tree: Tree, amount: dict[int, float], own_ops: dict[int, float]) ->
     seen_classes: set[str] = set()
     new_class: set[int] = set()
     calls = tree.network.calls
+    typical = typical_forms(tree)
     stack: list[tuple[Branch, float]] = [(tree.root, 1.0)]
     while stack:
         branch, inherited = stack.pop()
         own = inherited
         if branch.kind == "module":
             name = calls[branch.call].class_name
+            known = name in CONTAINERS or name in seen_classes or branch.loose != typical.get(name, branch.loose)
             if branch.loose in seen_branches:
                 own = min(own, SAME_BRANCH)
-            elif name in seen_classes and name not in CONTAINERS:
+            elif known and name not in CONTAINERS:
                 own = min(own, SAME_CLASS)
-            known = name in seen_classes or name in CONTAINERS
+            else:
+                seen_classes.add(name)
             if not known:
                 new_class.add(id(branch))
             seen_branches.add(branch.loose)
-            seen_classes.add(name)
         elif branch.kind == "function":
             if is_helper(tree, branch):
                 own *= NAMED
