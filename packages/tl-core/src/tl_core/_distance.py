@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from array import array
+from itertools import pairwise
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tl_core._edge import Edges
     from tl_core._record import OpRecord
 
 UNREACHED = -1
@@ -20,22 +22,23 @@ class Distances:
 
     __slots__ = ("max_from_input", "max_to_output", "min_from_input", "min_to_output")
 
-    def __init__(self, ops: Sequence[OpRecord]) -> None:
-        parents = [op.parents for op in ops]
-        inputs = [op.index for op in ops if op.kind == "input"]
-        outputs = [op.index for op in ops if op.kind == "output"]
-        self.min_from_input, self.max_from_input = _down(parents, inputs)
-        self.min_to_output, self.max_to_output = _up(parents, outputs)
+    def __init__(self, ops: Sequence[OpRecord], edges: Edges) -> None:
+        kinds = [op.kind for op in ops]
+        parents = edges.parent_rows()  # in one piece, while the tuples of the ops are scattered over the memory
+        self.min_from_input, self.max_from_input = _down(*parents, _positions(kinds, "input"))
+        self.min_to_output, self.max_to_output = _up(*parents, _positions(kinds, "output"))
 
 
-def _down(parents: Sequence[Sequence[int]], origins: Sequence[int]) -> tuple[array[int], array[int]]:
+def _positions(kinds: Sequence[str], kind: str) -> list[int]:
+    return [op for op, one in enumerate(kinds) if one == kind]
+
+
+def _down(starts: Sequence[int], targets: Sequence[int], origins: Sequence[int]) -> tuple[array[int], array[int]]:
     """Hops from the origins; parents come before their children."""
-    shortest, longest = [UNREACHED] * len(parents), [UNREACHED] * len(parents)
-    for origin in origins:
-        shortest[origin] = longest[origin] = 0
-    for op, sources in enumerate(parents):
+    shortest, longest = _unreached(len(starts) - 1, origins)
+    for op, (left, right) in enumerate(pairwise(starts)):
         near, far = shortest[op], longest[op]
-        for source in sources:
+        for source in targets[left:right]:
             hops = shortest[source]
             if hops >= 0:
                 if near < 0 or hops < near - 1:
@@ -46,19 +49,24 @@ def _down(parents: Sequence[Sequence[int]], origins: Sequence[int]) -> tuple[arr
     return array("i", shortest), array("i", longest)
 
 
-def _up(parents: Sequence[Sequence[int]], origins: Sequence[int]) -> tuple[array[int], array[int]]:
+def _up(starts: Sequence[int], targets: Sequence[int], origins: Sequence[int]) -> tuple[array[int], array[int]]:
     """Hops to the origins; when an op comes up, everything that reads it has handed its own on."""
-    shortest, longest = [UNREACHED] * len(parents), [UNREACHED] * len(parents)
-    for origin in origins:
-        shortest[origin] = longest[origin] = 0
-    for op in range(len(parents) - 1, -1, -1):
+    shortest, longest = _unreached(len(starts) - 1, origins)
+    for op in range(len(shortest) - 1, -1, -1):
         near = shortest[op] + 1
         if near > 0:
             far = longest[op] + 1
-            for source in parents[op]:
+            for source in targets[starts[op] : starts[op + 1]]:
                 known = shortest[source]
                 if known < 0 or near < known:
                     shortest[source] = near
                 if far > longest[source]:
                     longest[source] = far
     return array("i", shortest), array("i", longest)
+
+
+def _unreached(count: int, origins: Sequence[int]) -> tuple[list[int], list[int]]:
+    shortest, longest = [UNREACHED] * count, [UNREACHED] * count
+    for origin in origins:
+        shortest[origin] = longest[origin] = 0
+    return shortest, longest

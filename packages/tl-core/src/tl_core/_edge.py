@@ -48,6 +48,10 @@ class Edges:
         starts = self.child_starts
         return self.child_targets[starts[op] : starts[op + 1]].tolist()
 
+    def parent_rows(self) -> tuple[list[int], list[int]]:
+        """`starts` and `targets` of the parents as plain lists."""
+        return self.parent_starts.tolist(), self.parent_targets.tolist()
+
     def child_rows(self) -> tuple[list[int], list[int]]:
         """`starts` and `targets` of the children as plain lists, which a loop over all ops reads faster."""
         return self.child_starts.tolist(), self.child_targets.tolist()

@@ -31,16 +31,15 @@ class Loops:
     """Colours the ops of a run: equal colours are passes of one layer."""
 
     __slots__ = (
-        "_after", "_before", "_bound", "_fresh", "_link", "_members", "_ops", "_parents", "_places", "_starts", "_targets",
-        "color",
+        "_after", "_before", "_bound", "_children", "_fresh", "_link", "_members", "_ops", "_parents", "_places", "color",
     )  # fmt: skip
 
     def __init__(self, ops: Sequence[OpRecord], chains: Chains, edges: Edges) -> None:
         self._ops = ops
         self._places = _Places(chains.sites)
         self._link = link = chains.link
-        self._parents = [op.parents for op in ops]
-        self._starts, self._targets = edges.child_rows()
+        self._parents = edges.parent_rows()
+        self._children = edges.child_rows()
         self._before = [-1] * len(ops)
         """The call before, at the same place in the same call of a module."""
         self._after = [-1] * len(ops)
@@ -120,9 +119,7 @@ class Loops:
 
     def _near(self, *, forwards: bool) -> Callable[[int], Sequence[int]]:
         """What tells the ops that an op reads, or those that read it."""
-        if forwards:
-            return self._parents.__getitem__
-        starts, targets = self._starts, self._targets
+        starts, targets = self._parents if forwards else self._children
         return lambda op: targets[starts[op] : starts[op + 1]]
 
     def _evidence(self, op: int, near: Sequence[int], last: int, *, forwards: bool) -> dict[int, int]:

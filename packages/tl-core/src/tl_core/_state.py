@@ -133,7 +133,7 @@ class State:
     def distances(self) -> Distances | None:
         """Hops from the inputs and to the outputs; None where the capture was asked to leave them out."""
         if self._distances is None and self.info.options.compute_input_output_distances:
-            self._distances = Distances(self.records.ops)
+            self._distances = Distances(self.records.ops, self.edges)
         return self._distances
 
     @property
