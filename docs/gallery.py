@@ -148,33 +148,35 @@ What `trace.draw()` shows by default. Made by `python docs/gallery.py`; the netw
 | Sign | What it means |
 |---|---|
 | tinted box | holds parameters; how many stands in it. Inputs and outputs are round |
-| `pos_embed (1, 197, 192)`, `Conv2d · 3×3`, `top 2 of 8` | a parameter that an op reads itself, with its shape; what the \
-arguments of a call say about its size |
+| `add pos_embed`, `parameter (1, 197, 192)` | an op that reads a parameter itself, and the shape of that parameter; one that reads \
+several of one owner has the name of the owner: `qkv`, and `linear` below it |
+| `Conv2d · 3×3`, `top 2 of 8` | what the arguments of a call say about its size |
 | thick border | a closed box: a module, or several ops, with more inside than is drawn |
-| `Conv2d ×2, BatchNorm2d ×2, relu ×2`, `mul ×2, pow, mean, add +2` | what a closed box holds: first what has \
-parameters, then attention, products of matrices, what joins two tensors, and the rest; views and casts come last; `+2` are two \
-more kinds |
+| `Conv2d ×2, BatchNorm2d ×2, relu ×2`, `mul ×2, pow, mean, add and 2 more` | what a closed box holds: first what has \
+parameters, then attention, products of matrices, what joins two tensors, and the rest; views and casts come last; `and 2 more` are \
+two more kinds |
 | `apply_rotary_pos_emb()` | what a function of the code computed, as a closed box or as a frame |
 | `Sequential of Bottleneck ×3` | a frame whose class says nothing: what it holds |
 | purple stack, `×12 own weights` | equal neighbours, drawn once; each has weights of its own |
-| `≈×6 own weights, each reads all before`, `128→448 params each` | neighbours that are equal up to sizes: what the first has, \
+| `≈×6 own weights, each reads all before`, `128…448 params ×6` | neighbours that are equal up to sizes: what the first has, \
 and what the last has; every one of these reads the outputs of all before it |
-| `112k params each · 1.34M in all` | in each copy, and in all copies of the stack together; a number without `each` counts \
-everything |
-| `↻500 same weights` | runs 500 times with the same weights; orange lines lead to the next round, `t` is the number of the round |
+| `112k params ×12 · 1.34M in all`, `20 ops ×12` | so many in one copy, 12 times because there are 12 copies; in all copies \
+together. A number without `×` counts everything |
+| `×500 rounds, same weights` | a loop, with the same weights in each round; orange lines lead to the next round, `t` is the number of the round |
 | `= transformer.wte.weight` | reads a parameter of another module, which is counted there |
-| `… → view`, `transpose → …` | views that follow an op, or lead to it, drawn in its box; `…` is the op |
+| `view → Conv1D → view`, `transpose → _grouped_mm` | views that lead to an op, or follow it, drawn in its box; the op stands in its place |
 | `getitem [:, -1]`, `getitem [tensor]` | the part that is taken: by place, or by a tensor of places or of truth values |
 | `3 outputs`, `output 2 of 3`, `values` | one call with several outputs: all of them, or the one that the box stands for |
-| purple words at a line: `all 6`, `last round`, `first round`, `each`, `one each`, `×4, last first`, `last (1, 128, 4, 4)` | which \
+| purple words at a line: `all 6`, `last round`, `first round`, `same for all 12`, `one per copy`, `×4, in reverse`, `last (1, 128, 4, 4)` | which \
 copies or rounds give or read the tensor where it is not simply the last and the first, and what the last gives where its size \
-is another; `one each`: a tensor of its own for each copy; `last first` pairs the last copy of one stack with the first of the other |
+is another; `same for all 12`: one tensor enters every copy; `one per copy`: a tensor of its own for each; `in reverse` pairs the last \
+copy of one stack with the first of the other |
 | bridge | two lines that cross; lines that join have no bridge |
 | small numbers at the tips of lines | which argument of the op a tensor is, where the order matters; `q`, `k`, `v`, and `m` for \
 the mask, in attention |
 | dashed box, `that no output depends on` | ops whose results reach no output in this run |
-| `depends on no input`, `made from sizes alone` | the same in every run: positions, tables, masks; lines that would only carry \
-a size are not drawn |
+| `reads no input value` | made from sizes alone, or from nothing: positions, tables, masks; lines that would only carry a size are \
+not drawn |
 
 An op is one call of a function: one with several outputs counts once, a call in a loop counts every time, and inputs, outputs and
 buffers do not count. An item is one box; items are counted as they are drawn, inputs and outputs among them.

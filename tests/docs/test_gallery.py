@@ -16,7 +16,7 @@ TEXT = re.compile("<text[^>]*>([^<]*)</text>")
 
 
 def words() -> str:
-    """Every text of every picture; the sign of a loop is drawn, not written."""
+    """Every text of every picture."""
     return "\n".join(
         html.unescape(text)
         for picture in sorted((DOCS / "gallery").glob("*.svg"))
@@ -26,11 +26,11 @@ def words() -> str:
 
 @pytest.mark.parametrize("sign", SIGNS)
 def test_every_sign_in_the_table_is_in_a_picture(sign: str) -> None:
-    assert sign.removeprefix("↻") in words()
+    assert sign in words()
 
 
 def test_the_table_was_read() -> None:
-    assert "×4, last first" in SIGNS
+    assert "×4, in reverse" in SIGNS
     assert len(SIGNS) > 20
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import cos, sin
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tl_viz._bridges import bridges, upright_ways
@@ -21,8 +20,6 @@ STACK_STEP = 4.0
 LINE_WIDTH = 1.2
 CORNER = 6.0
 NOTE_SIZE = 10.5
-LOOP = "↻"
-
 
 Point = tuple[float, float]
 
@@ -53,8 +50,6 @@ class Stroke:
     dashed: bool = False
     hops: tuple[tuple[Point, ...], ...] = ()
     """For each line the places where it passes over a line of another tensor; empty for none."""
-    small: bool = False
-    """Whether it is a sign inside of a text, with a small arrowhead and no rounded corners."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,25 +138,6 @@ def _words(x: float, y: float, row: TextRow, theme: Theme, colour: str = "") -> 
     return Words(x, y, row.text, row.size, row.bold, colour, width)
 
 
-def _text(x: float, y: float, row: TextRow, theme: Theme, colour: str = "") -> list[Shape]:
-    """Return the shapes of a line of text. The sign for a loop is drawn, because many fonts lack it."""
-    words = _words(x, y, row, theme, colour)
-    if not row.text.startswith(LOOP):
-        return [words]
-    sign = row.size
-    middle_x, middle_y, radius = x + sign * 0.45, y - sign * 0.36, sign * 0.34
-    points = tuple(
-        (middle_x + radius * cos(step * 0.35), middle_y + radius * sin(step * 0.35)) for step in range(1, 15)
-    )
-    rest = replace(
-        words,
-        x=x + text_width(LOOP, row.size, row.bold),
-        text=row.text[1:],
-        width=text_width(row.text[1:], row.size, row.bold),
-    )
-    return [Stroke((points,), (True,), words.colour, 1.2, small=True), rest]
-
-
 def _frame(
     box: Box, rect: Rect, theme: Theme, depth: int, title: tuple[tuple[float, ...], float] | None, head: float
 ) -> Group:
@@ -174,8 +150,8 @@ def _frame(
     shapes.append(Bar(rect.x, rect.y, rect.width, rect.height, 7.0, fill, stroke, dashed=box.role == "segment"))
     if title:
         for part, x in zip(box.title, title[0], strict=True):
-            colour = theme.run if part.text[:1] in "×↻≈" else ""
-            shapes += _text(x + MARGIN, title[1] + head + part.size * 0.36, part, theme, colour)
+            colour = theme.run if part.text[:1] in "×≈" else ""
+            shapes.append(_words(x + MARGIN, title[1] + head + part.size * 0.36, part, theme, colour))
     return Group(box.key, "box", tuple(shapes), box.tooltip, box.link)
 
 
@@ -209,8 +185,8 @@ def _node(node: Node, rect: Rect, theme: Theme) -> Group:
     for row in node.rows:
         width = text_width(row.text, row.size, row.bold)
         x = rect.x + (rect.width - width) / 2
-        colour = _legible(node.tint) or (theme.run if row.text[:1] in "×↻≈" else "")
-        shapes += _text(x, y + row.size * 0.86, row, theme, colour)
+        colour = _legible(node.tint) or (theme.run if row.text[:1] in "×≈" else "")
+        shapes.append(_words(x, y + row.size * 0.86, row, theme, colour))
         y += row.size + ROW_GAP
     return Group(node.key, "node", tuple(shapes), node.tooltip, node.link)
 

@@ -81,7 +81,7 @@ def draw(  # noqa: PLR0913 - one option each; every one is a keyword
         module: draw only what ran in this module: an address such as `layer1.0`, or one call of it, `layer1.0:2`.
         layout: `auto` and `rank` are the engine of this package; `dot` is the system's Graphviz, if it is there.
         direction: which way the tensors flow: `topdown`, `bottomup`, `leftright` or `rightleft`.
-        fold_repeats: draw runs of equal neighbours once, as `×12` (own weights) or `↻500` (same weights). By default where
+        fold_repeats: draw runs of equal neighbours once, as `×12` (own weights) or `×500 rounds` (same weights). By default where
             something is collapsed.
         show_containers: draw frames around what open modules hold.
         show_orphans: also draw ops that neither an input nor an output is connected to.

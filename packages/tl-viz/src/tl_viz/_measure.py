@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 EDGE_LABEL_SIZE = 9.5
 """Font size of the text beside a line, in pixels."""
 
-SLOT_SIZE = 7.5
+SLOT_SIZE = 9.5
 """Font size of the name of an argument, in pixels."""
 
 END_SIZE = 9.0

@@ -49,11 +49,11 @@ def shape_range(first: tuple[int, ...] | None, last: tuple[int, ...] | None) -> 
 
     Example:
         >>> shape_range((1, 64, 56, 56), (1, 256, 56, 56))
-        '(1, 64→256, 56, 56)'
+        '(1, 64…256, 56, 56)'
     """
     if first == last or first is None or last is None or len(first) != len(last):
         return shape_text(first)
-    sizes = [str(a) if a == b else f"{a}→{b}" for a, b in zip(first, last, strict=True)]
+    sizes = [str(a) if a == b else f"{a}…{b}" for a, b in zip(first, last, strict=True)]
     return "(" + ", ".join(sizes) + ")"
 
 
@@ -102,9 +102,9 @@ def summary(names: Iterable[str], most: int = 3) -> str:
 
     Example:
         >>> summary(["Conv2d", "BatchNorm2d", "Conv2d", "ReLU", "add"])
-        'Conv2d ×2, BatchNorm2d, ReLU +1'
+        'Conv2d ×2, BatchNorm2d, ReLU and 1 more'
     """
     counted = Counter(names)
     parts = [name if number == 1 else f"{name} ×{number}" for name, number in counted.items()]
     rest = len(parts) - most
-    return ", ".join(parts[:most]) + (f" +{rest}" if rest > 0 else "")
+    return ", ".join(parts[:most]) + (f" and {rest} more" if rest > 0 else "")

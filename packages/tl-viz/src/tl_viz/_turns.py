@@ -46,5 +46,5 @@ def _words(pairs: set[tuple[int, int]], giving: int, reading: int) -> str:
         read = {other for _, other in pairs}
         if len(read) == 1:
             return {1: "first round", reading: "last round"}.get(min(read), f"round {min(read)}")
-        return "each round" if len(read) == reading else f"{len(read)} of {reading} rounds"
+        return "every round" if len(read) == reading else f"{len(read)} of {reading} rounds"
     return ""

@@ -50,7 +50,7 @@ def _item(draw: st.DrawFn, counter: _Counter, depth: int) -> Node | Box:
         return Node(key=key, role="op", rows=(row,), width=width, height=draw(st.sampled_from([26.0, 40.0, 64.0])))
     counter.boxes += 1
     key = f"b{counter.boxes}"
-    words = ["h", "layer1.0", "a_module_with_a_long_name", "×12 own weights", "445k params each · 5.34M in all"]
+    words = ["h", "layer1.0", "a_module_with_a_long_name", "×12 own weights", "445k params ×12 · 5.34M in all"]
     title = tuple(
         TextRow(text=text, bold=True) for text in draw(st.lists(st.sampled_from(words), min_size=1, max_size=4))
     )

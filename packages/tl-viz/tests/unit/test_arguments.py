@@ -152,7 +152,7 @@ def test_a_function_that_reads_parameters_names_them():
     run = Recorder()
     y = run.op("add", run.input(), params=[("pos_embed", (1, 8))])
     node = next(node for node in run.done(y).draw().scene.nodes() if node.learned)
-    assert [row.text for row in node.rows] == ["add", "pos_embed (1, 8)", "(1, 8) · 8 params"]
+    assert [row.text for row in node.rows] == ["add pos_embed", "parameter (1, 8)", "(1, 8) · 8 params"]
 
 
 def test_a_few_copies_are_named_one_by_one():

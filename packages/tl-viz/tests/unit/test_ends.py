@@ -56,12 +56,12 @@ def test_a_stack_of_other_sizes_says_what_its_last_copy_gives():
     assert list(ends(run.done(run.op("tanh", x, shape=(1, 32))).draw()).values()) == ["last (1, 32)"]
 
 
-def test_what_every_copy_reads_says_each():
+def test_what_every_copy_reads_is_the_same_for_all():
     run = Recorder()
     x = run.input()
     scale = run.op("sigmoid", x)
     given = blocks(run, run.op("exp", x), 5, scale)
-    assert list(ends(run.done(run.op("tanh", given[-1])).draw()).values()) == ["each"]
+    assert list(ends(run.done(run.op("tanh", given[-1])).draw()).values()) == ["same for all 5"]
 
 
 def test_what_all_copies_give_says_how_many():
@@ -72,7 +72,7 @@ def test_what_all_copies_give_says_how_many():
 
 
 def test_copies_in_pairs_say_in_which_order():
-    for order, text in ((1, "one each"), (-1, "×4, last first")):
+    for order, text in ((1, "one per copy"), (-1, "×4, in reverse")):
         run = Recorder()
         given = blocks(run, run.op("exp", run.input()), 4, name="down")
         x = run.op("tanh", given[-1])
@@ -86,8 +86,8 @@ def test_copies_in_pairs_say_in_which_order():
 
 def test_a_loop_says_which_round_it_begins_and_ends_with():
     assert list(ends(recurrent(20).draw()).values()) == [
-        "each",  # the slices are no layer of the loop: the recorder knows no lines of code
-        "one each round",
+        "same for all 20",  # the slices are no layer of the loop: the recorder knows no lines of code
+        "one per round",
         "first round",
         "last round",
     ]
@@ -103,11 +103,11 @@ def test_a_loop_whose_rounds_are_all_read_says_all():
         h = run.layer("cell", "GRUCell", "gru_cell", now, h, shape=(2, 16), size=(48, 24))
         every.append(h)
     found = ends(run.done(run.op("stack", *every, shape=(2, 6, 16))).draw())
-    assert list(found.values()) == ["each", "one each round", "first round", "all 6 rounds"]
+    assert list(found.values()) == ["same for all 6", "one per round", "first round", "all 6 rounds"]
 
 
 def test_layers_that_read_all_before_read_the_input_of_their_block_each():
-    assert set(ends(dense((6,)).draw()).values()) == {"each", "all 6"}
+    assert set(ends(dense((6,)).draw()).values()) == {"same for all 6", "all 6"}
 
 
 def test_what_leaves_the_network_is_counted_by_tensors():
@@ -119,7 +119,7 @@ def test_outputs_of_one_call_are_no_copies_that_read():
     run = Recorder()
     x = run.op("exp", run.input())
     parts = run.op("unbind", x, count=3)
-    assert "each" not in ends(run.done(run.op("cat", *parts)).draw()).values()
+    assert not any("same for" in text for text in ends(run.done(run.op("cat", *parts)).draw()).values())
 
 
 def test_unrolled_pictures_and_open_stacks_say_nothing():
@@ -137,7 +137,7 @@ def test_a_stack_in_a_stack_is_entered_by_each_of_its_own_copies():
             x = run.op("attention", *parts)
             x = run.op("add", x, run.op("exp", x))
     said = ends(run.done(run.op("relu", x)).draw())
-    assert sorted(said.values()) == ["all 3", "each"]
+    assert sorted(said.values()) == ["all 3", "same for all 3"]
 
 
 def test_what_the_last_of_a_stack_gives_is_said_once():
@@ -154,7 +154,7 @@ def test_what_the_last_of_a_stack_gives_is_said_once():
 def test_the_text_stands_in_every_format():
     drawing = recurrent(20).draw()
     words = [shape.text for group in drawing._display.groups for shape in group.shapes if isinstance(shape, Words)]
-    assert {"one each round", "first round", "last round"} <= set(words)
+    assert {"one per round", "first round", "last round"} <= set(words)
     assert "last round" in drawing.svg
     assert b"(last round) Tj" in to_pdf(drawing._display)
 
@@ -163,13 +163,13 @@ def test_the_gallery_names_what_its_lines_mean():
     def said(name):
         return sorted(ends(picture(load(name), DEFAULTS)).values())
 
-    assert said("unet") == ["last (1, 128, 4, 4)", "last (1, 16, 64, 64)", "×4, last first"]
+    assert said("unet") == ["last (1, 128, 4, 4)", "last (1, 16, 64, 64)", "×4, in reverse"]
     assert said("swin") == []
     assert said("gpt2-12") == []
     # a key and a value of each layer go in, are joined with the new ones, and leave
-    assert said("gpt2-12-cache") == ["all 12", "all 12", "each", "one each", "one each"]
-    assert said("densenet121") == ["all 6", "each"]
-    assert said("gru-500") == ["each round", "first round", "last round"]
+    assert said("gpt2-12-cache") == ["all 12", "all 12", "one per copy", "one per copy", "same for all 12"]
+    assert said("densenet121") == ["all 6", "same for all 6"]
+    assert said("gru-500") == ["every round", "first round", "last round"]
 
 
 def beside(*others, arrow=False):

@@ -26,7 +26,7 @@ def test_a_closed_box_names_first_what_matters_most():
         y = run.op("relu", y)
     drawing = run.done(run.op("tanh", y)).draw(depth=1)
     held = rows_of(drawing, "part")[0][2]
-    assert held == "linear, matmul, add, exp ×2 +4"  # sort and relu, then view and to would follow
+    assert held == "linear, matmul, add, exp ×2 and 4 more"  # sort and relu, then view and to would follow
 
 
 def test_a_residual_block_shows_its_join():
@@ -42,7 +42,7 @@ def test_a_residual_block_shows_its_join():
             "Block",
             "×2 own weights",
             "linear, add_, relu",
-            "(1, 8) · 64 params each · 128 in all · 3 ops each",
+            "(1, 8) · 64 params ×2 · 128 in all · 3 ops ×2",
         ]
     ]
 
@@ -86,21 +86,21 @@ def test_copies_say_what_each_has_and_all_have():
             x = run.op("add", x, run.op("relu", y))
     trace = run.done(x)
     opened = trace.draw(collapse="none", fold_repeats=True)
-    assert titles(opened) == ["h.0…2 Block ×3 own weights 80 params each · 240 in all"]
-    assert rows_of(opened, "a") == [["a", "Linear", "(1, 8) · 80 params each"]]
+    assert titles(opened) == ["h.0…2 Block ×3 own weights 80 params ×3 · 240 in all"]
+    assert rows_of(opened, "a") == [["a", "Linear", "(1, 8) · 80 params ×3"]]
     closed = trace.draw(depth=1, fold_repeats=True)
     assert [row for rows in rows_of(closed, "h.0…2") for row in rows][2:] == [
         "×3 own weights",
         "linear, add, relu",
-        "(1, 8) · 80 params each · 240 in all · 3 ops each",
+        "(1, 8) · 80 params ×3 · 240 in all · 3 ops ×3",
     ]
 
 
 def test_copies_of_different_sizes_say_the_first_and_the_last():
     drawing = picture(load("unet"), DEFAULTS)
     # DoubleConv(a, b) has 9ab + 9bb + 6b: 2,832 for (3, 16), 14,016, 55,680, and 221,952 for (64, 128)
-    assert titles(drawing)[0] == "down.0…3, pool ≈×4 own weights 2.83k→222k params each · 294k in all"
-    assert rows_of(drawing, "pool") == [["pool", "MaxPool2d", "(1, 16→128, 32→4, 32→4)"]]
+    assert titles(drawing)[0] == "down.0…3, pool ≈×4 own weights 2.83k…222k params ×4 · 294k in all"
+    assert rows_of(drawing, "pool") == [["pool", "MaxPool2d", "(1, 16…128, 32…4, 32…4)"]]
 
 
 def test_copies_that_alternate_are_named_copy_by_copy():
@@ -110,7 +110,7 @@ def test_copies_that_alternate_are_named_copy_by_copy():
         kind, function = ("Stage", "linear") if index % 2 else ("Merging", "conv2d")
         x = run.layer(f"features.{index}", kind, function, x, size=(8, 8))
     (title,) = titles(run.done(x).draw(collapse="none", fold_repeats=True))
-    assert title == "features.1–2, 3–4, 5–6 ×3 own weights 128 params each · 384 in all"
+    assert title == "features.1–2, 3–4, 5–6 ×3 own weights 128 params ×3 · 384 in all"
 
 
 def test_many_copies_that_alternate_name_the_first_and_the_last():
@@ -120,7 +120,7 @@ def test_many_copies_that_alternate_name_the_first_and_the_last():
         kind, function = ("Dropout", "dropout") if index % 2 else ("Linear", "linear")
         x = run.layer(f"net.{index}", kind, function, x, size=None if index % 2 else (8, 8))
     (title,) = titles(run.done(x).draw(collapse="none", fold_repeats=True))
-    assert title == "net.0–1, 2–3 … 8–9 ×5 own weights 64 params each · 320 in all"
+    assert title == "net.0–1, 2–3 … 8–9 ×5 own weights 64 params ×5 · 320 in all"
 
 
 def test_numbers_that_are_left_out_are_not_in_the_range():
@@ -147,8 +147,8 @@ def test_a_second_read_in_one_module_is_no_tie():
         cast = run.op("to", params=[("part.scale", (8,))])
         y = run.op("add", y, cast)
     drawing = run.done(y).draw(collapse="none")
-    assert rows_of(drawing, "div") == [["div", "scale (8)", "(1, 8) · same params as mul"]]
-    assert rows_of(drawing, "to") == [["to", "scale (8)", "(1, 8)"]]
+    assert rows_of(drawing, "div scale") == [["div scale", "parameter (8)", "(1, 8) · same params as mul"]]
+    assert rows_of(drawing, "to scale") == [["to scale", "parameter (8)", "(1, 8)"]]
 
 
 def test_an_index_is_written_where_it_is_plain():
@@ -249,7 +249,7 @@ def test_constants_depend_on_no_input():
     (said,) = [
         rows for rows in ([row.text for row in node.rows] for node in drawing.scene.nodes()) if "2 ops" in rows[-1]
     ]
-    assert said == ["arange, neg", "2 ops · depends on no input"]
+    assert said == ["arange, neg", "2 ops · reads no input value"]
 
 
 def test_the_name_of_a_trace_stands_in_the_title_where_somebody_gave_it():

@@ -208,7 +208,7 @@ def _tooltip(work: _Work, branch: Branch, around: Around) -> str:
         lines.append(names(tree, branch, top)[0])
     computes = branch.op < 0 or network.roles[branch.op] in COMPUTED
     facts = [
-        ops_text(tree, branch, stacked=around.copies > 1) if computes else "",
+        ops_text(tree, branch, around.copies) if computes else "",
         params_text(tree, branch, around.shifts),
     ]
     lines.append(" · ".join([fact for fact in facts if fact]))

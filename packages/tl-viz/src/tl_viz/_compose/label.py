@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from tl_viz._compose.address import address_of, run_address
 from tl_viz._compose.inside import inside, own_params
+from tl_viz._compose.reader import reader_names
 from tl_viz._compose.shared import shared_text
 from tl_viz._compose.sums import calls_of, has_own, ops_text, params_of, params_text, rounds_of, shifts_of
 from tl_viz._measure import SLOT_SIZE, shorten, text_width
-from tl_viz._names import address_range, count, relative, shape_range, shape_text, summary
+from tl_viz._names import address_range, count, relative, shape_range, summary
 from tl_viz._plan import CONTAINERS
 from tl_viz._scene import TextRow
 
@@ -23,15 +24,17 @@ if TYPE_CHECKING:
 TITLE, DETAIL = 11.5, 9.5
 WIDEST = 240.0
 """A line of text longer than this is shortened."""
+SHORT = {"scaled_dot_product_attention": "attention"}
+"""What an op is called in the line of the views beside it, where its own name would fill the line."""
 MOST_HOLDERS = 6
 """A piece of a module is named after what holds parameters in it where there are no more than so many."""
 NAMED = 4
 """So many kinds of what is inside are named; the others are counted."""
 PAD_X, PAD_Y, ROW_GAP = 10.0, 7.0, 3.0
 NARROWEST = 56.0
-PORT_ROOM = 8.0
+PORT_ROOM = 10.0
 """How far apart the names of arguments stand at least."""
-SLOT_PAD = 3.0
+SLOT_PAD = 5.0
 """How much higher above and below its text a node is that names its arguments."""
 
 
@@ -135,27 +138,36 @@ def _facts(tree: Tree, branch: Branch, wanted: tuple[str, ...], around: Around) 
     if "params" in wanted:
         facts.append(params_text(tree, branch, around.shifts) or shared_text(tree, branch, around.frame))
     if branch.op < 0:
-        facts.append(ops_text(tree, branch, stacked=around.copies > 1))
+        facts.append(ops_text(tree, branch, around.copies))
     ops = tree.op_at[branch.first : branch.end]
     if ops and all(tree.fixed[op] for op in ops):
         sized = any(not tree.fixed[tree.op_at[at]] for at in branch.outside)
-        facts.append("made from sizes alone" if sized else "depends on no input" if branch.op < 0 else "")
+        facts.append("reads no input value" if sized or branch.op < 0 else "")
     return [fact for fact in facts if fact]
 
 
 def _joined(tree: Tree, branch: Branch) -> list[str]:
-    """Return what else a chain holds: the views before and after its op, and the outputs that nobody reads."""
+    """Return what else a chain holds: the views before and after its op, which is named too, and outputs that nobody reads."""
     functions, parents = tree.network.functions, tree.network.parents
     at = next(index for index, child in enumerate(branch.children) if child.op == branch.op)
     leads = [child.op for child in branch.children[:at]]
     before = [function_text(tree, op) for op in leads]
     if any(parents[op] != (above,) for above, op in pairwise(leads)):  # they lead to it side by side
         before = [summary([functions[op] for op in leads], most=2)]
+    own = tree.network.calls[branch.call].class_name if branch.call >= 0 else functions[branch.op]
     after = [function_text(tree, child.op) for child in branch.children[at + 1 :] if tree.readers[child.first]]
     unread = len(branch.children) - 1 - len(leads) - len(after)
-    most = 2 if before and after else 3
-    lines = [" → ".join([*_few(before, most), "…", *_few(after, most)])] if before or after else []
+    lines = [_way(before, SHORT.get(own, own), after)] if before or after else []
     return [*lines, f"+ {count(unread, 'output')} that nothing reads"] if unread else lines
+
+
+def _way(before: list[str], own: str, after: list[str]) -> str:
+    """Return functions in the order of their calls as one line; where there is no room for all, some are counted."""
+    texts = [
+        " → ".join([*_few(before, most), own, *_few(after, most)])
+        for most in range(2 if before and after else 3, 0, -1)
+    ]
+    return next((text for text in texts if text_width(text, DETAIL) <= WIDEST), texts[-1])
 
 
 def _few(functions: list[str], most: int) -> list[str]:
@@ -212,14 +224,11 @@ def _leaf_names(network: Network, branch: Branch, around: Around, tree: Tree) ->
         if name == f"<{kind}>":  # a module that its owner does not register
             return kind, detail
         return name, f"{kind} · {detail}" if detail else kind
-    ops = [child.op for child in branch.children] or [branch.op]  # a view of a parameter belongs to what reads it
-    read = dict.fromkeys(address for op in ops for address in network.weights.get(op, ()))
-    weights = [relative(address, around.frame) for address in read]
-    shape = shape_text(network.extents.get(next(iter(read)))) if len(read) == 1 else ""
-    held = f"{summary(weights, most=2)} {shape}".strip()
-    kind = held if not detail else detail if len(weights) > 2 else f"{held} · {detail}" if held else detail
+    name = function_text(tree, branch.op, around.last_of(branch))
     which = network.outputs.get(branch.op, "") if _has_siblings(tree, branch) else ""
-    return function_text(tree, branch.op, around.last_of(branch)), " · ".join([text for text in (kind, which) if text])
+    title, held = reader_names(tree, branch, around.frame, name)
+    said = [" · ".join([text for text in texts if text]) for texts in ((held, detail, which), (detail, which))]
+    return title, next((text for text in said if text_width(text, DETAIL) <= WIDEST), said[0])
 
 
 def _detail(tree: Tree, branch: Branch, around: Around) -> str:
@@ -268,7 +277,7 @@ def function_text(tree: Tree, op: int, last: int = 0) -> str:
 
 
 def badge_text(tree: Tree, branch: Branch, *, around: int = 1) -> str:
-    """Return what says how often a branch is there: `×12`, `≈×6` or `↻500`, with what it means.
+    """Return what says how often a branch is there: `×12`, `≈×6` or `×500 rounds`, with what it means.
 
     `around` is the number of passes that a frame around it speaks of already.
     """
@@ -279,13 +288,13 @@ def badge_text(tree: Tree, branch: Branch, *, around: int = 1) -> str:
         if branch.op >= 0 and tree.network.roles[branch.op] in {"input", "output"}:
             return f"{branch.copies} tensors"
         if branch.looped:
-            return f"↻{branch.copies} same weights"
+            return f"×{branch.copies} rounds, same weights"
         own = " own weights" if has_own(tree, branch) else ""
         reads = ", each reads all before" if branch.dense else ""
         return f"{'' if branch.alike else '≈'}×{branch.copies}{own}{reads}"
     if rounds <= 1 or rounds == around:
         return ""
-    return f"↻{rounds} same weights" if params_of(tree, branch) else f"↻{rounds}"
+    return f"×{rounds} rounds, same weights" if params_of(tree, branch) else f"×{rounds} rounds"
 
 
 def is_one_call(tree: Tree, branch: Branch) -> bool:

@@ -42,4 +42,4 @@ def _home(network: Network, op: int) -> str:
 
 
 def _first(names: list[str]) -> str:
-    return names[0] + (f" +{len(names) - 1}" if len(names) > 1 else "")
+    return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")

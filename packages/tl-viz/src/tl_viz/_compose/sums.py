@@ -93,7 +93,7 @@ def params_text(tree: Tree, branch: Branch, around: tuple[int, ...] = HERE) -> s
         return f"{amount(total)} params"
     if min(each) == 0:  # one of them holds what the others read too
         return f"{amount(total)} params in all"
-    text = f"{_span(each)} params each"
+    text = f"{_span(each)} params ×{len(each)}"
     return f"{text} · {amount(total)} in all" if stack else text
 
 
@@ -101,24 +101,25 @@ def _span(each: list[int]) -> str:
     """Return what each copy holds: one number, or those of the first and the last."""
     first, last = each[0], each[-1]
     if first != last:
-        return f"{amount(first)}→{amount(last)}"
+        return f"{amount(first)}…{amount(last)}"
     return amount(first) if len(set(each)) == 1 else f"{amount(min(each))}…{amount(max(each))}"
 
 
-def ops_text(tree: Tree, branch: Branch, *, stacked: bool = False) -> str:
-    """Return how many ops a closed branch holds, in each copy and each round.
+def ops_text(tree: Tree, branch: Branch, around: int = 1) -> str:
+    """Return how many ops a closed branch holds, and in how many copies; where it is a loop, in each round.
 
     Args:
         tree: the network.
         branch: what is asked about.
-        stacked: whether it stands in a stack, so that it is there several times.
+        around: how many copies of the frames around it there are.
     """
     looped = branch.looped or rounds_of(tree, branch) > 1
     text = count(calls_of(tree, branch.first, branch.end, once=looped), "op")
     if looped:
         every = calls_of(tree, branch.first, branch.last_end)
-        return f"{text} each round" + ("" if stacked else f" · {every:,} in all")
-    return f"{text} each" if stacked or branch.copies > 1 else text
+        return f"{text} each round" + ("" if around > 1 else f" · {every:,} in all")
+    copies = around * branch.copies
+    return f"{text} ×{copies}" if copies > 1 else text
 
 
 def rounds_of(tree: Tree, branch: Branch) -> int:

@@ -1,4 +1,4 @@
-"""Which copies of a stack the two ends of a line belong to: `last`, `all 6`, `first`, `each`, or copies in pairs."""
+"""Which copies of a stack the two ends of a line belong to: `last`, `all 6`, `first`, `same for all 6`, or copies in pairs."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Ties:
         found: dict[tuple[int, int], str] = {}
         for pair, rounds in self.rounds.items():
             if len(rounds) in {1, max(rounds.values())}:
-                found[pair] = next(iter(rounds)) if len(rounds) == 1 else "one each round"
+                found[pair] = next(iter(rounds)) if len(rounds) == 1 else "one per round"
             else:
                 found[pair] = ""
         for pair, ties in self.met.items():
@@ -158,7 +158,7 @@ class Ties:
         noun = " round" if self._looped(path) else ""
         total = self._count(path)
         if len(copies) == total:
-            return f"each{noun}"
+            return "every round" if noun else f"same for all {total}"
         if self._is_first(path, copies):
             return f"first{noun}"
         if self._is_last(path, copies):
@@ -172,9 +172,9 @@ def _in_pairs(pairs: set[tuple[tuple[int, ...], tuple[int, ...]]]) -> str:
     given, read = [one for one, _ in ordered], [other for _, other in ordered]
     alone = len(set(given)) == len(pairs) == len(set(read))
     if alone and read == sorted(read):
-        return "one each"
+        return "one per copy"
     if alone and read == sorted(read, reverse=True):
-        return f"×{len(pairs)}, last first"
+        return f"×{len(pairs)}, in reverse"
     if len(pairs) == len(set(given)) * len(set(read)):
-        return f"all {len(set(given))}, each"
+        return f"all {len(set(given))}, same for all {len(set(read))}"
     return f"×{len(pairs)}"

@@ -26,8 +26,6 @@ RISE = 9.0
 
 def stroke_steps(stroke: Stroke, number: int) -> list[Step]:
     """Return the drawing steps of one line of a stroke: its corners rounded, its bridges, room for its arrowhead."""
-    if stroke.small:
-        return round_corners(stroke.lines[number], 0.0, False)
     return round_corners(
         stroke.lines[number], CORNER, stroke.arrows[number], stroke.hops[number] if stroke.hops else ()
     )
@@ -96,14 +94,14 @@ def _bends(start: Point, end: Point, over: list[tuple[float, float]]) -> list[St
     return steps
 
 
-def arrowhead(points: tuple[Point, ...], scale: float = 1.0) -> tuple[Point, Point, Point]:
+def arrowhead(points: tuple[Point, ...]) -> tuple[Point, Point, Point]:
     """Return the three corners of the arrowhead at the end of a polyline, its tip first."""
     line = _simplify(points)
     (x, y), (from_x, from_y) = line[-1], line[-2]
     length = _length(line[-1], line[-2]) or 1.0
     along_x, along_y = (x - from_x) / length, (y - from_y) / length
-    reach, half = ARROW_LENGTH * scale, ARROW_HALF * scale
-    back_x, back_y = x - along_x * reach, y - along_y * reach
+    half = ARROW_HALF
+    back_x, back_y = x - along_x * ARROW_LENGTH, y - along_y * ARROW_LENGTH
     return (
         (x, y),
         (back_x - along_y * half, back_y + along_x * half),

@@ -17,8 +17,6 @@ CURVE = 0.5523
 SYMBOLS = {"→": "\\256", "≈": "\\273"}
 """Characters of the Symbol font by their octal codes."""
 
-SMALL = 0.6
-
 
 def to_pdf(display: Display) -> bytes:
     """Return the bytes of a PDF with one page as large as the picture."""
@@ -114,7 +112,7 @@ def _stroke(stroke: Stroke) -> str:
                 out.append(f"{_n(x)} {_n(y)} {'m' if letter == 'M' else 'l'}")
         out.append("S")
         if arrow:
-            (ax, ay), (bx, by), (cx, cy) = arrowhead(points, SMALL if stroke.small else 1.0)
+            (ax, ay), (bx, by), (cx, cy) = arrowhead(points)
             out.append(f"{_n(ax)} {_n(ay)} m {_n(bx)} {_n(by)} l {_n(cx)} {_n(cy)} l h f")
     return "\n".join(out)
 

@@ -12,7 +12,6 @@ MONO = "Courier, 'Courier New', 'Liberation Mono', 'DejaVu Sans Mono', monospace
 TARGET = "<style>g:target rect{stroke:#d6336c;stroke-width:3}</style>"
 """Outlines what a link inside of the picture led to."""
 
-SMALL = 0.6
 
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 
@@ -83,7 +82,7 @@ def _stroke(stroke: Stroke) -> str:
         for letter, ends in stroke_steps(stroke, number):
             steps.append(letter + " ".join([f"{_number(x)} {_number(y)}" for x, y in ends]))
         if arrow:
-            tip, left, right = arrowhead(points, SMALL if stroke.small else 1.0)
+            tip, left, right = arrowhead(points)
             heads.append("M" + "L".join([f"{_number(x)} {_number(y)}" for x, y in (tip, left, right)]) + "Z")
     dash = ' stroke-dasharray="3 3"' if stroke.dashed else ""
     line = (

@@ -1,0 +1,107 @@
+"""Words that cannot be taken for others: no sign for what has a name, and numbers of copies as numbers."""
+
+from __future__ import annotations
+
+from recorder import Recorder
+from sourced import here
+
+SMALL = 40
+
+
+def padded(run, x):
+    """Append so many ops that views are no longer drawn one by one."""
+    for index in range(SMALL):
+        x = run.op(("exp", "log", "neg", "tanh", "abs")[(index * index + index // 3) % 5], x)
+    return x
+
+
+def rows_of(drawing, title):
+    return [[row.text for row in node.rows] for node in drawing.scene.nodes() if node.rows[0].text == title]
+
+
+def learned(drawing):
+    return [[row.text for row in node.rows] for node in drawing.scene.nodes() if node.learned]
+
+
+def test_views_stand_before_and_after_the_class_of_a_module():
+    run = Recorder()
+    x = padded(run, run.input())
+    y = run.layer("fc", "Linear", "linear", run.op("view", x), size=(8, 8))
+    drawing = run.done(run.op("add", run.op("transpose", y), run.op("exp", x))).draw(fold_repeats=False)
+    assert rows_of(drawing, "fc") == [["fc", "Linear", "view → Linear → transpose", "(1, 8) · 64 params"]]
+
+
+def test_attention_has_a_short_name_among_its_views():
+    run = Recorder()
+    x = padded(run, run.input())
+    y = run.op("scaled_dot_product_attention", run.op("exp", x), run.op("relu", x), run.op("log", x))
+    drawing = run.done(run.op("relu", run.op("reshape", run.op("transpose", y)))).draw(fold_repeats=False)
+    assert rows_of(drawing, "scaled_dot_product_attention")[0][1] == "attention → transpose → reshape"
+
+
+def test_many_views_are_counted():
+    run = Recorder()
+    y = run.op("matmul", *[run.op(name, padded(run, run.input())) for name in ("exp", "relu")])
+    for name in ("view", "transpose", "reshape", "permute"):
+        y = run.op(name, y)
+    drawing = run.done(run.op("relu", y)).draw(fold_repeats=False)
+    assert rows_of(drawing, "matmul")[0][1] == "matmul → view → transpose → 2 more"
+
+
+def test_parameters_of_one_owner_name_the_op():
+    run = Recorder()
+    with run.module("attn", "Attention"):
+        y = run.op("linear", run.input(), params=[("attn.qkv.weight", (8, 8)), ("attn.qkv.bias", (8,))])
+        y = run.op("mul", run.op("exp", y), params=[("attn.scales.up", (8,)), ("attn.scales.down", (8,))])
+    assert learned(run.done(y).draw(collapse="none")) == [
+        ["qkv", "linear", "(1, 8) · 72 params"],
+        ["scales", "mul up, down", "(1, 8) · 16 params"],  # names that say more than `weight` and `bias` are kept
+    ]
+
+
+def test_parameters_without_a_common_owner_stand_behind_the_function():
+    run = Recorder()
+    x = run.input()
+    names = ("w", "b", "c")
+    y = run.op("linear", x, params=[(name, (8, 8)) for name in names[:2]])
+    y = run.op("addmm", y, params=[(f"{name}{name}", (8, 8)) for name in names])
+    assert learned(run.done(y).draw(collapse="none")) == [
+        ["linear w, b", "(1, 8) · 128 params"],
+        ["addmm", "ww, bb and 1 more", "(1, 8) · 192 params"],
+    ]
+
+
+def test_copies_name_the_parameters_of_the_first_and_the_last():
+    run = Recorder()
+    x = run.input()
+    for index in range(4):
+        x = run.op("mul", x, params=[(f"scales.{index}", (8,))])
+    (rows,) = learned(run.done(x).draw(collapse="max", fold_repeats=True))
+    assert rows == ["mul scales.0…3", "parameter (8)", "×4 own weights", "(1, 8) · 8 params ×4 · 32 in all"]
+
+
+def test_a_stack_in_a_stack_counts_its_copies_in_all():
+    """Four layers of two experts each: neither `each` nor a number of its own would say what is meant."""
+    run = Recorder()
+    x = run.input()
+    for layer in range(4):
+        with run.module(f"h.{layer}", "Layer"):
+            parts = []
+            for expert in range(2):
+                with run.module(f"h.{layer}.e.{expert}", "Expert"):
+                    y = run.op("linear", x, params=[(f"h.{layer}.e.{expert}.w", (8, 8))])
+                    parts.append(run.op("relu", y))
+            x = run.op("attention", *parts)
+    said = rows_of(run.done(x).draw(depth=2, collapse="none", fold_repeats=True), "e.0…1")
+    assert said == [
+        ["e.0…1", "Expert", "×2 own weights", "linear, relu", "(1, 8) · 64 params ×8 · 512 in all · 2 ops ×8"]
+    ]
+
+
+def test_a_loop_without_parameters_counts_its_rounds():
+    run = Recorder()
+    x = h = run.input()
+    for _ in range(5):
+        h = run.op("lerp", h, x, frames=here())
+    said = [row.text for node in run.done(h).draw().scene.nodes() for row in node.rows]
+    assert "×5 rounds" in said
