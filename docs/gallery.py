@@ -144,6 +144,7 @@ NETWORKS = {
 
 LEGEND = """\
 What `trace.draw()` shows by default. Made by `python docs/gallery.py`; the networks have small sizes and random weights.
+Each picture has a legend of its signs; this table is the long version.
 
 | Sign | What it means |
 |---|---|

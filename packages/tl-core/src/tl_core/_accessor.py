@@ -9,7 +9,6 @@ from tl_core._errors import LookupFailedError
 from tl_core._find import find, find_indices, found_views
 from tl_core._found import listing
 from tl_core._lookup import missing_pass, position, suggestions
-from tl_core._view import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 
-class Accessor(View, ABC, Generic[V]):
+class Accessor(ABC, Generic[V]):
     """An ordered collection of views, indexed by position, slice or exact name.
 
     Iterating gives the views; `keys()` the names; `items()` both.

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from tl_core._cost import plain_dtype
 from tl_core._spelling import module_stack, type_name
-from tl_core._view import View
 
 if TYPE_CHECKING:
     from tl_core._record import OpKind, OpRecord
 
 
-class OpFacts(View):
+class OpFacts:
     """The facts of an op that a running capture knows as well as a finished trace: base of `Op` and `OpContext`."""
 
     __slots__ = ()

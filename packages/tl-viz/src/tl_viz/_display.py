@@ -75,7 +75,7 @@ class Group:
 
     key: str
     kind: str
-    """`node`, `box`, `edge` or `note`."""
+    """`node`, `box`, `edge`, `slot`, `note` or `legend`."""
     shapes: tuple[Shape, ...]
     tooltip: str = ""
     link: str = ""

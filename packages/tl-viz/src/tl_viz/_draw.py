@@ -15,6 +15,7 @@ from tl_viz._graphviz import DotFailedError, lay_out_by_dot
 from tl_viz._hooks import show_hooks
 from tl_viz._keyword import known_keywords
 from tl_viz._layout import Direction, Geometry, lay_out
+from tl_viz._legend import attach_legend
 from tl_viz._options import (
     CodePanel,
     InterventionMode,
@@ -175,6 +176,7 @@ def picture(network: Network, options: Options, panel: Panel | None = None) -> D
     scene = compose(plan, options.theme, wishes, frames=options.show_containers)
     scene, geometry = _lay_out(scene, options)
     shown = display(scene, geometry, options.theme, title=network.title or network.name)
+    shown = attach_legend(shown, scene, options.theme)
     if panel is not None:
         shown = attach_panel(shown, panel, scene, network, options.theme)
     skipped = verdict is not None and verdict.code == "collapse_pathological_skip"

@@ -77,7 +77,7 @@ def built(drawing):
         (round(x, 3), round(y, 3))
         for group in drawing._display.groups
         for shape in group.shapes
-        if isinstance(shape, Stroke)
+        if isinstance(shape, Stroke) and group.kind == "edge"
         for hops in shape.hops
         for x, y in hops
     }

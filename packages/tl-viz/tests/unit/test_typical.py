@@ -65,8 +65,8 @@ def test_the_form_that_is_there_more_often_is_open_even_where_it_comes_later():
 
 
 def test_one_unlike_block_is_opened_for_each_class():
-    shown = frames(stages("uttu").draw())
-    assert [title for title in shown if title.endswith(" Block")] == ["stage0.0 Block", "stage0.1…2 Block"]
+    shown = frames(stages("utttu").draw())
+    assert [title for title in shown if title.endswith(" Block")] == ["stage0.0 Block", "stage0.1…3 Block"]
 
 
 def test_resnet_shows_its_plain_shortcut_and_the_one_with_a_projection():
