@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import subprocess
 import sys
 from importlib import import_module
@@ -80,6 +81,11 @@ def test_importing_torchlens_imports_nothing_else() -> None:
 def test_the_import_test_can_fail() -> None:
     loaded = fresh_process(LIST_FOREIGN_MODULES.format(touch="torchlens.trace")).split()
     assert {"tl_core", "tl_torch", "torch"} <= set(loaded)
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert torchlens.__version__ == importlib.metadata.version("torchlens")
+    assert "__version__" not in torchlens.__all__
 
 
 def test_a_misspelt_name_is_an_attribute_error() -> None:

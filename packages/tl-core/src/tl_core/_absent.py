@@ -27,10 +27,19 @@ _OF_AN_OP = _VALUE | {
     "size": "shape",
 }
 
+_OF_A_TENSOR = dict.fromkeys(("data", "tensor", "out"), "value") | {
+    "label": "address",
+    "nbytes": "size_bytes",
+    "num_params": "size",
+    "numel": "size",
+}
+
 NAMES: dict[str, dict[str, str]] = {
     "op": _OF_AN_OP,
     "layer": _OF_AN_OP | {"passes": "ops"},
     "module": _VALUE | {"parameters": "params", "type": "class_name", "flops": "layers"},
+    "param": _OF_A_TENSOR | {"trainable": "requires_grad", "layers": "ops"},
+    "buffer": _OF_A_TENSOR,
     "call": _VALUE | {"name": "label", "pass_number": "call_number"},
     "trace": {
         "activations": "ops",

@@ -9,6 +9,7 @@ from tl_core._errors import LookupFailedError
 from tl_core._find import find, find_indices, found_views
 from tl_core._found import listing
 from tl_core._lookup import missing_pass, position, suggestions
+from tl_core._view import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 
-class Accessor(ABC, Generic[V]):
+class Accessor(View, ABC, Generic[V]):
     """An ordered collection of views, indexed by position, slice or exact name.
 
     Iterating gives the views; `keys()` the names; `items()` both.

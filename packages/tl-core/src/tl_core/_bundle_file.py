@@ -42,7 +42,7 @@ _WRITE_CODES = _CODES | {
 
 
 def bundle_path(path: object, asked: str) -> str:
-    """The path of a bundle, as a text.
+    """The path of a bundle, as a text; `~` is the home directory.
 
     Args:
         path: what the user gave.
@@ -67,7 +67,7 @@ def bundle_path(path: object, asked: str) -> str:
         raise ConfigurationError(
             f"{asked} takes the path of a bundle, and was given {what}.", code="path_invalid", remedy=remedy, given=text
         )
-    return text
+    return os.path.expanduser(text)
 
 
 @contextmanager

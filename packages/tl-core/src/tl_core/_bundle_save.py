@@ -77,11 +77,12 @@ def save(
     return Path(path)
 
 
-def check_request(path: str | os.PathLike[str], level: str, *, overwrite: bool) -> None:
-    """Refuse what `save` would refuse, before any work."""
+def check_request(path: str | os.PathLike[str], level: str, *, overwrite: bool) -> Path:
+    """Refuse what `save` would refuse, before any work; return where it is to write."""
     target = Path(bundle_path(path, "trace.save"))
     check_level(level)
     check_target(target, overwrite=overwrite)
+    return target
 
 
 def _check_source(info: TraceInfo, level: Level) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, final
 
 from tl_core._source import SourceLine, Span, span_of, stack_of
 from tl_core._syntax import UNKNOWN, Test, TestKind, find_test
+from tl_core._view import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,7 @@ LOOKAHEAD = 2000
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Conditional:
+class Conditional(View):
     """One time that the run asked a tensor for its truth."""
 
     op: str | None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, final
 from tl_core._errors import ConfigurationError, LookupFailedError
 from tl_core._lookup import look_up
 from tl_core._op import Op
+from tl_core._view import View
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +21,7 @@ Paths = Literal["all", "shortest"]
 
 
 @final
-class Graph:
+class Graph(View):
     """The ops of a trace as a directed graph; an edge leads from an op to each op that was computed from it."""
 
     __slots__ = ("_state",)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Never, TypeVar, final
 from tl_core._absent import absent
 from tl_core._errors import LookupFailedError
 from tl_core._facet import CostFacet
+from tl_core._view import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +26,7 @@ MOST_VALUES = 4
 
 
 @final
-class Layer:
+class Layer(View):
     """The ops that are passes of one site: a place of the model that ran once or many times.
 
     Example:

@@ -11,6 +11,7 @@ from tl_core._match import CONTAINERS, held_in
 from tl_core._record import ModuleRecord
 from tl_core._registered import Registered
 from tl_core._spelling import call_label
+from tl_core._view import View
 
 if TYPE_CHECKING:
     from tl_core._layer import Layer
@@ -167,7 +168,7 @@ class Module(Registered[ModuleRecord]):
 
 
 @final
-class ModuleCall:
+class ModuleCall(View):
     """One call of a module, or of one of its methods."""
 
     __slots__ = ("__weakref__", "_record", "_state")

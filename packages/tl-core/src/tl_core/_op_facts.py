@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 from tl_core._cost import plain_dtype
 from tl_core._spelling import module_stack, type_name
+from tl_core._view import View
 
 if TYPE_CHECKING:
     from tl_core._record import OpKind, OpRecord
 
 
-class OpFacts:
+class OpFacts(View):
     """The facts of an op that a running capture knows as well as a finished trace: base of `Op` and `OpContext`."""
 
     __slots__ = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from tl_core._record import BufferRecord, ModuleRecord, ParamRecord
+from tl_core._view import View
 
 if TYPE_CHECKING:
     from tl_core._state import State
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", ParamRecord, BufferRecord, ModuleRecord)
 
 
-class Registered(Generic[R]):
+class Registered(View, Generic[R]):
     """Something that the model holds by name: base of `Module`, `Param` and `Buffer`."""
 
     __slots__ = ("__weakref__", "_record", "_state")

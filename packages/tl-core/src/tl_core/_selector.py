@@ -332,14 +332,21 @@ def foreign_selector(selector: object) -> ArgumentTypeError:
     )
 
 
+_LONGEST = 60
+"""Longest text of a foreign value in a message."""
+
+
 def _text(selector: str, argument: str, value: object, *, empty: bool = False) -> str:
     if not isinstance(value, str):
+        text = " ".join(repr(value).split())
+        text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+        name = getattr(value, "__name__", None) if callable(value) else None  # functions and classes have one
         raise ArgumentTypeError(
-            f"{selector}() takes {argument} as a text, and was given {value!r} ({type(value).__name__}).",
+            f"{selector}() takes {argument} as a text, and was given {text} ({type(value).__name__}).",
             code="selector_argument_invalid",
-            remedy=f'tl.{selector}("...")',
+            remedy=f'tl.{selector}("{name if selector == "func" and name else "..."}")',
             selector=selector,
-            given=repr(value),
+            given=text,
         )
     if not value and not empty:
         raise ConfigurationError(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TypeVar
+from typing import TYPE_CHECKING, Never, TypeVar
 
+from tl_core._absent import absent
 from tl_core._cost import plain_dtype, tensor_bytes
 from tl_core._quantity import Bytes
 from tl_core._record import BufferRecord, ParamRecord
@@ -17,6 +18,11 @@ class StateTensor(Registered[R]):
     """A tensor that a module of the model holds by name: base of `Param` and `Buffer`."""
 
     __slots__ = ()
+
+    if not TYPE_CHECKING:  # type checkers know what there is
+
+        def __getattr__(self, name: str) -> Never:
+            raise absent(self, type(self).__name__.lower(), name)
 
     @property
     def module(self) -> str:

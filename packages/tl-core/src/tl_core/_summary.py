@@ -21,6 +21,7 @@ from tl_core._html import to_html
 from tl_core._listing import Listing
 from tl_core._near import meant
 from tl_core._outline import Item, outline, tree_depth
+from tl_core._signature import fitting_options
 from tl_core._totals import DOT, footer, signature, unlisted
 from tl_core._tree import ModuleTree
 
@@ -66,6 +67,7 @@ ASCII = str.maketrans(
 """What replaces drawing characters where the output cannot show them."""
 
 
+@fitting_options("tl.options.SummaryOptions")
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryOptions:

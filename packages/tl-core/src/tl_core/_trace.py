@@ -11,7 +11,7 @@ from tl_core._aten import aten_rows
 from tl_core._autograd import TraceAutograd
 from tl_core._bundle_save import check_request, save
 from tl_core._conditional import Conditional, conditionals, portable
-from tl_core._errors import AmbiguousOpLookupError, ArtifactError, LookupFailedError
+from tl_core._errors import AmbiguousOpLookupError, LookupFailedError
 from tl_core._extension import extension
 from tl_core._find import find
 from tl_core._graph import Graph
@@ -28,6 +28,7 @@ from tl_core._summary import Summary, SummaryOptions, summarize
 from tl_core._table import op_frame
 from tl_core._validate import validate_trace, validation_status
 from tl_core._validate_finding import GroundTruth
+from tl_core._view import View
 
 if TYPE_CHECKING:
     import os
@@ -80,7 +81,7 @@ class TraceInfo:
 
 
 @final
-class Trace:
+class Trace(View):
     """Everything that one run of a model computed, operation by operation.
 
     `trace[key]` takes a label (`relu_1_2`: a `Layer`), a label with its pass (`relu_1_2:1`: an `Op`), a position (an
@@ -227,26 +228,6 @@ class Trace:
         except LookupFailedError:
             return False
         return True
-
-    def __copy__(self) -> Trace:
-        """The trace itself: it never changes."""
-        return self
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Trace:
-        """The trace itself: it never changes."""
-        return self
-
-    def __reduce__(self) -> str:
-        """Refused: a trace is saved as a bundle.
-
-        Raises:
-            ArtifactError: always (code `pickle_unsupported`).
-        """
-        raise ArtifactError(
-            "A trace holds tensors and the code that made them, and is not pickled.",
-            code="pickle_unsupported",
-            remedy="trace.save(path), and tl.load(path) elsewhere",
-        )
 
     def __len__(self) -> int:
         """Number of ops, sources and outputs included."""
@@ -477,14 +458,14 @@ class Trace:
             ...     tl.trace(torch.nn.Linear(4, 2), torch.ones(3, 4)).save(f"{folder}/linear.tlspec").name
             'linear.tlspec'
         """
-        check_request(path, level, overwrite=overwrite)
+        target = check_request(path, level, overwrite=overwrite)
         state = self._state
         grouping = state.grouping
         groups = tuple(zip(grouping.layer_of, grouping.pass_of, strict=True))
         return save(
             state.records,
             replace(state.info, groups=groups, conditionals=portable(conditionals(state))),
-            path,
+            target,
             level=level,
             overwrite=overwrite,
             labels=state.labels.ops(),

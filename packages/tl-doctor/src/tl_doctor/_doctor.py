@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tl_doctor._contributor import contributed_rows
 from tl_doctor._environment import environment_rows
+from tl_doctor._fitting import fitting
 from tl_doctor._report import Report
 from tl_doctor._scope import scope_rows
 from tl_doctor._scorecard import scorecard_rows
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tl_doctor._row import Row
 
 
+@fitting("tl.report.doctor")
 def doctor(model: object = None, inputs: object = None) -> Report:
     """Say what is installed, whether it works, and what of a model TorchLens handles.
 

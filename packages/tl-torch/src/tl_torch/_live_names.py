@@ -1,17 +1,18 @@
-"""Names that a model makes known before it runs, for messages about `save=`."""
+"""What a model makes known before it runs, for messages about `save=`."""
 
 from __future__ import annotations
 
 from functools import cache, partial
-from typing import TYPE_CHECKING, cast
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
+from typing import TYPE_CHECKING, TypeGuard, cast
 
 import torch
-from torch.nn import functional
+from torch.nn import Module, functional
 
-from tl_core import LiveNames
+from tl_core import ArgumentTypeError, LiveNames
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from torch import nn
 
@@ -29,6 +30,33 @@ def _modules(model: nn.Module) -> list[str]:
 def _containers(model: nn.Module) -> frozenset[str]:
     modules = cast("Iterable[tuple[str, nn.Module]]", model.named_modules(remove_duplicate=False))
     return frozenset(address for address, module in modules if type(module).__name__ in ("ModuleList", "ModuleDict"))
+
+
+def refuse_parts(save: object, model: nn.Module) -> None:
+    """Refuse modules and functions of torch in `save=`: they can be called, and would be taken for predicates.
+
+    Raises:
+        ArgumentTypeError: code `save_invalid`.
+    """
+    for given in cast("Sequence[object]", save) if isinstance(save, (list, tuple)) else (save,):
+        if isinstance(given, Module):
+            named = cast("Iterable[tuple[str, Module]]", model.named_modules())
+            address = next((name for name, module in named if module is given), "layer1")
+            remedy = (
+                f"save=tl.module({address!r}) means what it returns, save=tl.in_module({address!r}) every op inside it"
+            )
+            what = f"a module ({type(given).__name__})"
+        elif _is_of_torch(given):
+            remedy, what = f"save=tl.func({given.__name__!r})", f"the function {given.__name__!r} of torch"
+        else:
+            continue
+        raise ArgumentTypeError(f"save= was given {what}.", code="save_invalid", remedy=remedy, given=what)
+
+
+def _is_of_torch(value: object) -> TypeGuard[FunctionType]:
+    if isinstance(value, (BuiltinFunctionType, MethodDescriptorType)):
+        return value.__name__ in _functions() and getattr(value, "__module__", None) != "builtins"
+    return isinstance(value, FunctionType) and value.__module__.partition(".")[0] == "torch"
 
 
 @cache

@@ -29,7 +29,7 @@ from tl_torch._collector import collections
 from tl_torch._diagnostics import Diagnostics
 from tl_torch._distributed_preflight import check_distributed, check_distributed_kinds, may_be_distributed
 from tl_torch._honesty import warn_of_kinds
-from tl_torch._live_names import live_names
+from tl_torch._live_names import live_names, refuse_parts
 from tl_torch._preflight import (
     Given,
     Target,
@@ -126,6 +126,7 @@ def trace(  # noqa: PLR0913 - the entry point
     target = target_of(model)
     check_context()
     given = bind(target, *arguments(inputs, input_kwargs))
+    refuse_parts(save, target.model)
     policy = save_policy(save, like, live_names(target.model))
     _check_arguments(options, policy, save)
     settle_allocator()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 from recorder import Recorder
 from sourced import here
+
+from tl_viz._compose.ties import Ties
+from tl_viz._measure import text_width
 
 SMALL = 40
 
@@ -98,6 +103,38 @@ def test_a_stack_in_a_stack_counts_its_copies_in_all():
     ]
 
 
+def ends(drawing):
+    return {text for edge in drawing.scene.edges for text in edge.ends if text}
+
+
+def test_tensors_of_one_box_that_copies_read_one_by_one_are_not_the_same_for_all():
+    """Three scales made in one module: each of three layers reads its own, or all of them, or its own and the first."""
+    for chosen, said in (
+        (lambda made, layer: [made[layer]], "one per copy"),
+        (lambda made, layer: made, "same for all 3"),
+        (lambda made, layer: [made[layer], made[(layer + 1) % 3]], "into every copy"),
+    ):
+        run = Recorder()
+        x = run.input()
+        with run.module("scales", "Scales"):
+            made = run.op("chunk", x, count=3)
+        for layer in range(3):
+            with run.module(f"h.{layer}", "Layer"):
+                y = run.op("linear", x, params=[(f"h.{layer}.w", (8, 8))])
+                x = run.op("addmm", y, *chosen(made, layer))
+        assert ends(run.done(run.op("relu", x)).draw(depth=1, fold_repeats=True)) == {said}
+
+
+def test_single_copies_and_rounds_are_called_what_they_are():
+    """Runs of five copies and of five rounds, of which one or some give a tensor."""
+    runs = [(run, index, -1) for run in (0, 1) for index in range(5)]
+    ties = Ties(None, SimpleNamespace(looped=[False, True], copies=runs))
+    for run, one, several in ((0, "copy", "copies"), (1, "round", "rounds")):
+        path = ((run, 0),)
+        said = [ties._given(path, {(index,) for index in given}, 1) for given in ((0,), (1,), (4,), (1, 2))]
+        assert said == [f"first {one}", f"{one} 2", f"last {one}", f"2 of 5 {several}"]
+
+
 def test_a_loop_without_parameters_counts_its_rounds():
     run = Recorder()
     x = h = run.input()
@@ -105,3 +142,24 @@ def test_a_loop_without_parameters_counts_its_rounds():
         h = run.op("lerp", h, x, frames=here())
     said = [row.text for node in run.done(h).draw().scene.nodes() for row in node.rows]
     assert "×5 rounds" in said
+
+
+def test_a_node_leaves_no_room_for_numbers_that_are_not_drawn():
+    run = Recorder()
+    x = run.input()
+    one, other = run.op("exp", x), run.op("relu", x)
+    y = run.op("sub", one, one)
+    z = run.op("sub", y, other)
+    heights = [node.height for node in run.done(z).draw().scene.nodes() if node.rows[0].text == "sub"]
+    assert heights[1] - heights[0] == 10.0  # five pixels above and below for `1` and `2`
+
+
+def test_lines_of_text_stay_inside_of_round_ends():
+    run = Recorder()
+    inputs = [run.input(address=f"past.layers.{index}.a_long_name") for index in range(4)]
+    for node in run.done(run.op("cat", *inputs)).draw(fold_repeats=True).scene.nodes():
+        if node.role == "input":
+            radius = node.height / 2
+            top = sum(row.size for row in node.rows) / 2 + 1.5 * (len(node.rows) - 1)
+            inset = radius - (radius**2 - top**2) ** 0.5
+            assert text_width(node.rows[0].text, node.rows[0].size, True) <= node.width - 2 * inset

@@ -56,6 +56,8 @@ __all__ = list(_HOME)  # pyright: ignore[reportUnsupportedDunderAll]  # checkers
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return _import_module("importlib.metadata").version("torchlens")  # it is slow to import
     home = _HOME.get(name)
     if home is None:
         raise AttributeError(

@@ -33,3 +33,5 @@ from torchlens import errors as errors
 from torchlens import options as options
 from torchlens import report as report
 from torchlens import validation as validation
+
+__version__: str

@@ -7,7 +7,7 @@ import copy
 import pytest
 from scripted_run import Run
 
-from tl_core import FieldUnavailableError
+from tl_core import Buffer, FieldUnavailableError, Layer, Module, ModuleCall, Op, Param, Trace
 from tl_core._absent import NAMES
 
 
@@ -44,19 +44,21 @@ def test_what_is_not_there(trace, read, text):
     assert str(caught.value).startswith(text)
 
 
-def test_every_name_that_is_told_is_there(trace):
-    views = {
-        "op": trace.ops["relu_1:1"],
-        "layer": trace["relu_1"],
-        "module": trace["enc"],
-        "call": trace["enc:1"],
-        "trace": trace,
+def test_every_name_that_is_told_is_there():
+    kinds = {
+        "op": Op,
+        "layer": Layer,
+        "module": Module,
+        "call": ModuleCall,
+        "param": Param,
+        "buffer": Buffer,
+        "trace": Trace,
     }
     for kind, names in NAMES.items():
         for asked, told in names.items():
             first = told.partition(".")[0].partition("(")[0].partition("[")[0]
-            assert first in dir(type(views[kind])), (kind, told)
-            assert asked not in dir(type(views[kind])), (kind, asked)
+            assert first in dir(kinds[kind]), (kind, told)
+            assert asked not in dir(kinds[kind]), (kind, asked)
 
 
 def test_probes_of_python_see_a_plain_absence(trace):

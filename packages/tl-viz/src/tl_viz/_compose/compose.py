@@ -120,13 +120,15 @@ def _node(work: _Work, branch: Branch, around: Around) -> Node:
     tree = work.plan.tree
     network = tree.network
     rows = node_rows(tree, branch, work.wishes, around)
-    width, height = box_size(rows, network.slots.get(branch.op))
+    role = _role(network, branch)
+    several = len(branch.outside) > 1 or branch.op in network.back  # a lone line says nothing about its argument
+    slots = network.slots.get(branch.op) if several else None
+    width, height = box_size(rows, slots, round_ends=role in {"input", "output"})
     if work.largest > 0:
         scale = 1 + (BIGGEST - 1) * _sum(work.plan, branch, network.sizes) / work.largest
         width, height = width * scale, height * scale
     key = _key(work, branch)
     work.keys[id(branch)] = key
-    role = _role(network, branch)
     if role in {"bundle", "stop"}:
         work.faint.add(key)
     places = range(branch.first, branch.last_end)

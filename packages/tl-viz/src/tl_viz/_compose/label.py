@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from tl_viz._compose.address import address_of, run_address
@@ -36,6 +37,8 @@ PORT_ROOM = 10.0
 """How far apart the names of arguments stand at least."""
 SLOT_PAD = 5.0
 """How much higher above and below its text a node is that names its arguments."""
+ROUND_GAP = 3.0
+"""Distance between a round end and the corner of a line of text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +53,9 @@ class Wishes:
     """What the sizes stand for."""
 
 
-def box_size(rows: tuple[TextRow, ...], slots: dict[int, str] | None = None) -> tuple[float, float]:
+def box_size(
+    rows: tuple[TextRow, ...], slots: dict[int, str] | None = None, *, round_ends: bool = False
+) -> tuple[float, float]:
     """Return the width and height of a node with these lines, and with the names of its arguments along its edge."""
     width = max([text_width(row.text, row.size, row.bold) for row in rows], default=0.0)
     height = sum(row.size for row in rows) + ROW_GAP * max(0, len(rows) - 1)
@@ -59,6 +64,9 @@ def box_size(rows: tuple[TextRow, ...], slots: dict[int, str] | None = None) -> 
         letters = ",".join([text for text in slots.values() if not text.isdigit()])  # one line may carry several
         pad_x = max(PAD_X, 5 + max(text_width(text, SLOT_SIZE) for text in [letters, *slots.values()]))
         pad_y += SLOT_PAD
+    if round_ends:  # the corners of the first and the last line stay inside of the half circles
+        radius = height / 2 + pad_y
+        pad_x = max(pad_x, radius - sqrt(radius**2 - (height / 2) ** 2) + ROUND_GAP)
     beside = 2 * PORT_ROOM * len(slots) if slots else 0.0  # sideways, arguments stand below each other
     return max(NARROWEST, width + 2 * pad_x), max(height + 2 * pad_y, beside)
 

@@ -1,4 +1,4 @@
-"""Which copies of a stack the two ends of a line belong to: `last`, `all 6`, `first`, `same for all 6`, or copies in pairs."""
+"""Which copies of a stack the two ends of a line belong to: `all 6`, `last copy`, `same for all 6`, or copies in pairs."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Ties:
         elif left:
             words.append(self._given(left, given, len({tie.source for tie in ties})))
         if entered and pair not in self.ends_here and not (self._is_first(entered, read) and not self._looped(entered)):
-            words.append(self._read(entered, read))
+            words.append(self._read(entered, read, ties))
         return ", ".join([word for word in words if word])
 
     def _grown(self, source: int) -> str:
@@ -144,26 +144,27 @@ class Ties:
         return copies == {(0,) * len(path)}
 
     def _given(self, path: Path, copies: set[tuple[int, ...]], tensors: int) -> str:
-        noun = " round" if self._looped(path) else ""
-        total = self._count(path)
-        if self._is_last(path, copies):
-            return f"last{noun}"
-        if self._is_first(path, copies):
-            return f"first{noun}"
-        if len(copies) == total:
-            return f"all {tensors}"
-        return f"{len(copies)} of {total}" if len(copies) > 1 or len(path) > 1 else f"no. {min(copies)[0] + 1}"
+        return f"all {tensors}" if len(copies) == self._count(path) else self._some(path, copies)
 
-    def _read(self, path: Path, copies: set[tuple[int, ...]]) -> str:
-        noun = " round" if self._looped(path) else ""
+    def _read(self, path: Path, copies: set[tuple[int, ...]], ties: list[_Tie]) -> str:
         total = self._count(path)
-        if len(copies) == total:
-            return "every round" if noun else f"same for all {total}"
-        if self._is_first(path, copies):
-            return f"first{noun}"
+        if len(copies) < total:
+            return self._some(path, copies)
+        sources, pairs = {tie.source for tie in ties}, {(tie.source, tie.read) for tie in ties}
+        if len(pairs) == len(sources) * total:
+            return "every round" if self._looped(path) else f"same for all {total}"
+        own = len(pairs) == len(sources) == total
+        return ("one per " if own else "into every ") + ("round" if self._looped(path) else "copy")
+
+    def _some(self, path: Path, copies: set[tuple[int, ...]]) -> str:
+        one, several = ("round", "rounds") if self._looped(path) else ("copy", "copies")
         if self._is_last(path, copies):
-            return f"last{noun}"
-        return f"{len(copies)} of {total}" if len(copies) > 1 or len(path) > 1 else f"no. {min(copies)[0] + 1}"
+            return f"last {one}"
+        if self._is_first(path, copies):
+            return f"first {one}"
+        if len(copies) > 1 or len(path) > 1:
+            return f"{len(copies)} of {self._count(path)} {several}"
+        return f"{one} {min(copies)[0] + 1}"
 
 
 def _in_pairs(pairs: set[tuple[tuple[int, ...], tuple[int, ...]]]) -> str:

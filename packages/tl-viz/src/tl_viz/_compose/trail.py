@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tl_viz._compose.follow import Trail
     from tl_viz._plan import Branch, Plan, Tree
 
-GIVEN = ("last (", "all ", "last round", "first round")
+GIVEN = ("last (", "all ", "last round", "first round", "last copy", "first copy")
 """How texts begin that say where a tensor comes from: they stand once at its lines, and others at every arrow."""
 
 

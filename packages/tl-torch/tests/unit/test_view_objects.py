@@ -1,0 +1,113 @@
+"""What is held in the hand: copies and pickles of views, attributes that are not there, things given in wrong places."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import tl_torch as tl
+from tl_core import ArgumentTypeError, ArtifactError, FieldUnavailableError, SummaryOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+X = torch.ones(2, 3)
+MODEL = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU())
+
+
+@pytest.fixture
+def trace() -> Any:
+    return tl.trace(MODEL, X)
+
+
+def views(trace: Any) -> list[Any]:
+    module = trace.modules["0"]
+    return [
+        trace, trace.ops, trace.ops[1], trace.layers, trace.layers[1], trace.modules, module, module.calls[0],
+        trace.params["0.weight"], trace.buffers["1.running_mean"], trace.graph,
+    ]  # fmt: skip
+
+
+def test_copies_of_views_are_the_views(trace: Any) -> None:
+    for view in views(trace):
+        assert copy.copy(view) is view
+        assert copy.deepcopy({"kept": view})["kept"] is view
+    assert torch.equal(copy.deepcopy(trace.ops[1]).out, trace.ops[1].out)
+
+
+def test_no_view_is_pickled(trace: Any) -> None:
+    for view in views(trace):
+        with pytest.raises(ArtifactError) as caught:
+            pickle.dumps(view)
+        assert caught.value.code == "pickle_unsupported"
+        assert "trace.save(path)" in caught.value.remedy
+    with pytest.raises(ArtifactError, match="Op is a part of a trace, which holds tensors"):
+        pickle.dumps(trace.ops[0])
+
+
+@pytest.mark.parametrize(
+    ("find", "name", "remedy"),
+    [
+        (lambda t: t.params["0.weight"], "tensor", "param.value"),
+        (lambda t: t.params["0.weight"], "numel", "param.size"),
+        (lambda t: t.params["0.weight"], "shapes", "closest: param.shape"),
+        (lambda t: t.buffers["1.running_var"], "data", "buffer.value"),
+        (lambda t: t.buffers["1.running_var"], "zzz", "dir(buffer) lists what there is"),
+    ],
+)
+def test_attributes_that_parameters_and_buffers_lack(trace: Any, find: Any, name: str, remedy: str) -> None:
+    with pytest.raises(FieldUnavailableError) as caught:
+        getattr(find(trace), name)
+    assert caught.value.code == "attribute_missing"
+    assert caught.value.remedy == remedy
+    assert isinstance(caught.value, AttributeError)
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "remedy"),
+    [
+        (MODEL[0], "a module (Linear)", "save=tl.module('0') means what it returns"),
+        (nn.ReLU(), "a module (ReLU)", "save=tl.module('layer1') means"),
+        (torch.relu, "the function 'relu' of torch", "save=tl.func('relu')"),
+        (F.relu, "the function 'relu' of torch", "save=tl.func('relu')"),
+        ([tl.func("relu"), torch.Tensor.add], "the function 'add' of torch", "save=tl.func('add')"),
+    ],
+)
+def test_parts_of_a_model_are_no_predicates(given: Any, said: str, remedy: str) -> None:
+    ran: list[bool] = []
+    handle = MODEL.register_forward_pre_hook(lambda *_: ran.append(True))
+    with pytest.raises(ArgumentTypeError) as caught:
+        tl.trace(MODEL, X, save=given)
+    handle.remove()
+    assert caught.value.code == "save_invalid"
+    assert f"save= was given {said}." in str(caught.value)
+    assert remedy in caught.value.remedy
+    assert not ran
+
+
+def test_selectors_that_are_given_the_thing_instead_of_its_name() -> None:
+    with pytest.raises(ArgumentTypeError) as caught:
+        tl.func(torch.relu)  # pyright: ignore[reportArgumentType]
+    assert caught.value.remedy == 'tl.func("relu")'
+    with pytest.raises(ArgumentTypeError) as caught:
+        tl.in_module(nn.Sequential(*[nn.Linear(2, 2)] * 40))  # pyright: ignore[reportArgumentType]
+    assert len(str(caught.value).splitlines()[0]) < 140
+    assert "(Sequential)" in str(caught.value)
+
+
+def test_options_of_a_summary() -> None:
+    with pytest.raises(ArgumentTypeError, match=r"has no option 'dept'\. Did you mean 'depth'"):
+        SummaryOptions(dept=3)  # pyright: ignore[reportCallIssue]
+
+
+def test_a_path_in_the_home_directory(trace: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    trace.save("~/run.tlspec")
+    assert (tmp_path / "run.tlspec" / "manifest.json").exists()
+    assert [op.label for op in tl.load("~/run.tlspec").ops] == [op.label for op in trace.ops]
