@@ -168,10 +168,10 @@ together. A number without `×` counts everything |
 | `view → Conv1D → view`, `transpose → _grouped_mm` | views that lead to an op, or follow it, drawn in its box; the op stands in its place |
 | `getitem [:, -1]`, `getitem [tensor]` | the part that is taken: by place, or by a tensor of places or of truth values |
 | `3 outputs`, `output 2 of 3`, `values` | one call with several outputs: all of them, or the one that the box stands for |
-| purple words at a line: `all 6`, `last round`, `first round`, `same for all 12`, `one per copy`, `×4, in reverse`, `last (1, 128, 4, 4)` | which \
-copies or rounds give or read the tensor where it is not simply the last and the first, and what the last gives where its size \
-is another; `same for all 12`: one tensor enters every copy; `one per copy`: a tensor of its own for each; `in reverse` pairs the last \
-copy of one stack with the first of the other |
+| purple words at a line: `all 6`, `last round`, `first round`, `every round`, `same for all 12`, `one per copy`, `×4, in reverse`, \
+`last (1, 128, 4, 4)` | which copies or rounds give or read the tensor where it is not simply the last and the first, and what the \
+last gives where its size is another; `same for all 12`: one tensor enters every copy; `one per copy`: a tensor of its own for each; \
+`in reverse` pairs the last copy of one stack with the first of the other |
 | bridge | two lines that cross; lines that join have no bridge |
 | small numbers at the tips of lines | which argument of the op a tensor is, where the order matters; `q`, `k`, `v`, and `m` for \
 the mask, in attention |

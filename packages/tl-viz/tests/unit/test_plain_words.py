@@ -76,6 +76,14 @@ def test_parameters_without_a_common_owner_stand_behind_the_function():
     ]
 
 
+def test_the_part_of_a_parameter_stands_behind_its_name():
+    run = Recorder()
+    x = run.input()
+    part = run.op("__getitem__", params=[("table", (4, 8))], args=(x, 1))
+    (rows,) = learned(run.done(run.op("add", x, part)).draw(collapse="none"))
+    assert rows == ["getitem table [1]", "parameter (4, 8)", "(1, 8) · 32 params"]
+
+
 def test_copies_name_the_parameters_of_the_first_and_the_last():
     run = Recorder()
     x = run.input()

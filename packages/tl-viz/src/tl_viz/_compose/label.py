@@ -33,7 +33,7 @@ NAMED = 4
 """So many kinds of what is inside are named; the others are counted."""
 PAD_X, PAD_Y, ROW_GAP = 10.0, 7.0, 3.0
 NARROWEST = 56.0
-PORT_ROOM = 10.0
+PORT_ROOM = 8.0
 """How far apart the names of arguments stand at least."""
 SLOT_PAD = 5.0
 """How much higher above and below its text a node is that names its arguments."""

@@ -25,7 +25,7 @@ def reader_names(tree: Tree, branch: Branch, frame: str, function: str) -> tuple
         tree: the network.
         branch: the op, with the views that belong to it.
         frame: address of the module in whose frame it stands.
-        function: the name of its function.
+        function: the name of its function, with the part that it takes: `getitem [0]` is titled `getitem table [0]`.
     """
     network = tree.network
     read = _addresses(tree, branch, 0)
@@ -33,16 +33,17 @@ def reader_names(tree: Tree, branch: Branch, frame: str, function: str) -> tuple
     if len(last) != len(read):
         last = read
     names = [address_range(relative(one, frame), relative(other, frame)) for one, other in zip(read, last, strict=True)]
+    called, space, part = function.partition(" ")
     if len(names) == 1:
         shape = shape_text(network.extents.get(read[0]))
-        return f"{function} {names[0]}", f"parameter {shape}" if shape else ""
+        return f"{called} {names[0]}{space}{part}", f"parameter {shape}" if shape else ""
     owners = {name.rpartition(".")[0] for name in names}
     if len(owners) == 1 and owners != {""}:
         own = [name.rpartition(".")[2] for name in names]
         held = "" if PLAIN.issuperset(own) else f" {summary(own, most=NAMED)}"
         return owners.pop(), f"{function}{held}"
     if 0 < len(names) <= NAMED:
-        return f"{function} {', '.join(names)}", ""
+        return f"{called} {', '.join(names)}{space}{part}", ""
     return function, summary(names, most=NAMED)
 
 
