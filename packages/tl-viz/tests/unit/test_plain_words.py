@@ -153,12 +153,16 @@ def test_a_loop_without_parameters_counts_its_rounds():
 
 
 def test_a_node_leaves_no_room_for_numbers_that_are_not_drawn():
-    run = Recorder()
-    x = run.input()
-    one, other = run.op("exp", x), run.op("relu", x)
-    y = run.op("sub", one, one)
-    z = run.op("sub", y, other)
-    heights = [node.height for node in run.done(z).draw().scene.nodes() if node.rows[0].text == "sub"]
+    """Views of one tensor are one line into `cat`, whose arguments need no numbers; those of two tensors are two lines."""
+    heights = []
+    for several in (False, True):
+        run = Recorder()
+        x = padded(run, run.input())
+        other = run.op("relu", x)
+        parts = [run.op("view", source) for source in (other, x if several else other)]
+        y = run.op("cat", *parts, args=(parts, 1))
+        drawing = run.done(run.op("add", y, run.op("log", other))).draw(fold_repeats=False)
+        heights += [node.height for node in drawing.scene.nodes() if node.rows[0].text == "cat"]
     assert heights[1] - heights[0] == 10.0  # five pixels above and below for `1` and `2`
 
 
