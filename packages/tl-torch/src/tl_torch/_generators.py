@@ -19,8 +19,11 @@ def generators_of(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any
     functions: dict[int, types.FunctionType] = {}
     for value in [args, kwargs, *(vars(module) for module in model.modules())]:
         _look(value, found, functions, 0)
-    for module in model.modules():
-        _look(type(module).forward, found, functions, 0)
+    for kind in {
+        type(module) for module in model.modules()
+    }:  # as it stands there: TorchScript's forward is no function
+        forward = next((vars(base)["forward"] for base in kind.__mro__ if "forward" in vars(base)), None)
+        _look(forward, found, functions, 0)
     for function in functions.values():
         for value in _reached(function):
             if isinstance(value, torch.Generator):

@@ -53,7 +53,7 @@ class Origins:
                 ledger.add(tensor, param.record, ledger.memory_for(tensor, param.record))
         for key, held in self._sources.held.items():
             tensor = held.reference()
-            if tensor is not None and key not in known:
+            if tensor is not None and key not in known and not isinstance(tensor, UninitializedTensorMixin):
                 self._memories[key] = ledger.memory_for(tensor, None)
 
     def adopt(self, tensor: torch.Tensor) -> Entry:

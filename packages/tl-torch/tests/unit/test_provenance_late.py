@@ -69,6 +69,13 @@ class TestLazy:
         assert trace.capture_verified
 
 
+@pytest.mark.parametrize("lazy", [nn.LazyLinear, nn.LazyBatchNorm1d, nn.LazyInstanceNorm1d])
+def test_lazy_buffers_get_their_memory_as_lazy_parameters_do(lazy: type[nn.Module]) -> None:
+    module = lazy(3) if lazy is nn.LazyLinear else lazy(track_running_stats=True)
+    trace = tl.trace(nn.Sequential(module), torch.rand(2, 4, 5) if lazy is nn.LazyInstanceNorm1d else torch.rand(2, 4))
+    assert (trace.capture_verified, trace.gaps) == (True, ())
+
+
 def test_parameter_made_of_a_value_is_that_value() -> None:
     class Wraps(nn.Module):
         def forward(self, x: Tensor) -> Tensor:

@@ -107,3 +107,11 @@ def test_memory_that_new_left_unwritten_is_not_compared() -> None:
         return made.copy_(x) + x.new([1.0, 2.0, 3.0, 4.0]) + x.new(x.shape).fill_(1)
 
     assert tl.validate(Stateful(takes_memory), X) is True
+
+
+@pytest.mark.filterwarnings(
+    "ignore:.torch.jit:FutureWarning", "ignore:.torch.jit:DeprecationWarning", "ignore::tl_core.TorchLensWarning"
+)
+@pytest.mark.parametrize("make", [torch.jit.script, lambda module: torch.jit.trace(module, X)])
+def test_a_model_with_a_scripted_part(make: Callable[[nn.Module], nn.Module]) -> None:
+    assert tl.validate(nn.Sequential(nn.Linear(4, 4), make(nn.Linear(4, 2))), X) is True
