@@ -158,6 +158,7 @@ parameters, then attention, products of matrices, what joins two tensors, and th
 two more kinds |
 | `apply_rotary_pos_emb()` | what a function of the code computed, as a closed box or as a frame |
 | `Sequential of Bottleneck ×3` | a frame whose class says nothing: what it holds |
+| `Bottleneck ×4, first differs` | a closed box of blocks of one class, of which the first has another form than the others |
 | purple stack, `×12 own weights` | equal neighbours, drawn once; each has weights of its own |
 | `≈×6 own weights, each reads all before`, `128…448 params ×6` | neighbours that are equal up to sizes: what the first has, \
 and what the last has; every one of these reads the outputs of all before it |

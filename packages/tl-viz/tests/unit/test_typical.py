@@ -128,3 +128,16 @@ def test_more_typical_blocks_change_only_their_number():
     few, many = stages("u" + 11 * "t").draw(), stages("u" + 47 * "t").draw()
     assert [node.key for node in few.scene.nodes()] == [node.key for node in many.scene.nodes()]
     assert [title.replace("…47", "…11").replace("×48", "×12") for title in frames(many)] == frames(few)
+
+
+def rows(drawing):
+    return {node.rows[0].text: [row.text for row in node.rows] for node in drawing.scene.nodes()}
+
+
+@pytest.mark.parametrize(("stage", "count"), [("layer2", 4), ("layer3", 6), ("layer4", 3)])
+def test_a_closed_stage_says_where_its_first_block_differs(stage, count):
+    assert f"Bottleneck ×{count}, first differs" in rows(picture(load("resnet50"), DEFAULTS))[stage]
+
+
+def test_a_closed_stage_of_equal_blocks_does_not():
+    assert "Block ×3" in rows(stages("uttt", "uttt", "ttt").draw(collapse="max"))["stage2"]

@@ -14,7 +14,7 @@ from tl_viz._compose.shared import shared_text
 from tl_viz._compose.sums import calls_of, has_own, ops_text, params_of, params_text, rounds_of, shifts_of
 from tl_viz._measure import SLOT_SIZE, shorten, text_width
 from tl_viz._names import address_range, count, relative, shape_range, summary
-from tl_viz._plan import CONTAINERS
+from tl_viz._plan import CONTAINERS, is_first_unlike
 from tl_viz._scene import TextRow
 
 if TYPE_CHECKING:
@@ -117,7 +117,9 @@ def _content(tree: Tree, branch: Branch) -> list[str]:
     network = tree.network
     own = [op for op in tree.op_at[branch.first : branch.end] if network.module_of[op] == branch.call]
     found = {network.details[op]: None for op in own if op in network.details}
-    held = [_fitting(inside(tree, branch), DETAIL, NAMED)]
+    held = [
+        _fitting(inside(tree, branch), DETAIL, NAMED) + (", first differs" if is_first_unlike(tree, branch) else "")
+    ]
     held[:0] = _lines(own_params(tree, branch), ", ")
     return [*found, *held] if len(found) == 1 else held
 

@@ -102,13 +102,11 @@ def _open_new(branch: Branch, like: Branch, opened: set[int], room: int) -> int:
 
 
 def is_first_unlike(tree: Tree, branch: Branch) -> bool:
-    """Whether a branch holds modules of one class of which the first has another form than all others, which are equal."""
+    """Whether a branch holds modules of one class of which the first has another form than all others, of which there are several."""
     calls, children = tree.network.calls, branch.children
     if len(children) < 2 or any(child.kind != "module" for child in children):
         return False
-    forms = {child.loose for child in children[1:]}
-    return (
-        len({calls[child.call].class_name for child in children}) == 1
-        and len(forms) == 1
-        and children[0].loose not in forms
-    )
+    first, *others = children
+    forms = {child.loose for child in others}
+    several = sum(child.copies for child in others) > 1 and len(forms) == 1
+    return several and first.loose not in forms and len({calls[child.call].class_name for child in children}) == 1
