@@ -80,6 +80,75 @@ def test_the_process_prints_no_escape_codes_in_a_pipe(bundle: Path) -> None:
     assert "\x1b" not in finished.stdout + finished.stderr
 
 
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    model = nn.Sequential()
+    model.add_module("\u5c42", nn.Linear(4, 3))
+    model.add_module("\x1b[31mred", nn.ReLU())
+    return tl_torch.trace(model, torch.ones(2, 4)).save(tmp_path / "foreign.tlspec")
+
+
+def test_a_table_is_spelled_in_the_encoding_of_standard_output(foreign: Path) -> None:
+    for encoding, first in (
+        ("ascii", "|- \\u5c42 (Linear)"),
+        ("latin-1", "|- \\u5c42 (Linear)"),
+        ("utf-8", "├─ 层 (Linear)"),
+    ):
+        finished = subprocess.run(
+            [sys.executable, "-m", "torchlens", "summary", str(foreign)],
+            capture_output=True,
+            check=False,
+            env=os.environ | {"PYTHONIOENCODING": encoding},
+        )
+        assert (finished.returncode, finished.stderr) == (0, b"")
+        assert [line for line in finished.stdout.decode(encoding).splitlines() if line.startswith(first)]
+
+
+def test_show_prints_no_control_characters_of_names(foreign: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["show", str(foreign), "\x1b[31mred"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[0] == "\N{REPLACEMENT CHARACTER}[31mred"
+    assert "\x1b" not in printed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes break differently there")
+def test_a_reader_that_goes_away_is_no_error(bundle: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as closed:
+        finished = subprocess.run(
+            [sys.executable, "-m", "torchlens", "summary", str(bundle)],
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert (finished.returncode, finished.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+def test_output_that_cannot_be_written_is_a_message_and_status_2(bundle: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        finished = subprocess.run(
+            [sys.executable, "-m", "torchlens", "summary", str(bundle)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert finished.returncode == 2
+    assert finished.stderr.decode() == (
+        "torchlens: Cannot write to standard output: No space left on device.\n"
+        "  What to do: print to a terminal, or to a file that can be written\n"
+    )
+
+
+def test_closed_standard_output_is_a_message_and_status_2(
+    bundle: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert run(["show", str(bundle), "relu_1_2"]) == 2
+    assert capsys.readouterr().err.startswith("torchlens: Cannot write to standard output: it is closed.\n")
+
+
 def test_a_missing_bundle_is_a_message_with_a_remedy_and_status_2(tmp_path: Path) -> None:
     finished = torchlens("summary", str(tmp_path / "nowhere.tlspec"))
     assert finished.returncode == 2

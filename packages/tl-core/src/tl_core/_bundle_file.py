@@ -70,6 +70,26 @@ def bundle_path(path: object, asked: str) -> str:
     return os.path.expanduser(text)
 
 
+def check_flag(option: str, value: object, remedy: str) -> None:
+    """Refuse what is neither True nor False.
+
+    Args:
+        option: as users write it, such as `tl.load(lazy=...)` without its value: `tl.load(lazy`.
+        value: what they gave.
+        remedy: what to do.
+
+    Raises:
+        ArgumentTypeError: always but for True and False (`lazy_invalid`).
+    """
+    if not isinstance(value, bool):
+        raise ArgumentTypeError(
+            f"{option}={value!r}): True or False is meant.",
+            code=f"{option.partition('(')[2]}_invalid",
+            remedy=remedy,
+            given=value,
+        )
+
+
 @contextmanager
 def refusing(action: str, path: str) -> Generator[None]:
     """Turn an operating system's refusal of `action` on `path` into an `ArtifactError`."""

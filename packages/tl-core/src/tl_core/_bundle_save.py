@@ -13,7 +13,7 @@ import msgspec
 
 from tl_core._backend import backend, backend_entry_points
 from tl_core._bundle_encode import TableEncoder, clean
-from tl_core._bundle_file import bundle_path, refusing
+from tl_core._bundle_file import bundle_path, check_flag, refusing
 from tl_core._bundle_plan import PayloadPlan, PlannedValue
 from tl_core._bundle_stage import Stage, check_target, sync
 from tl_core._errors import ArtifactError, BackendCapabilityConformanceError, BackendUnsupportedError
@@ -81,6 +81,7 @@ def check_request(path: str | os.PathLike[str], level: str, *, overwrite: bool) 
     """Refuse what `save` would refuse, before any work; return where it is to write."""
     target = Path(bundle_path(path, "trace.save"))
     check_level(level)
+    check_flag("trace.save(overwrite", overwrite, "trace.save(path, overwrite=True) replaces a bundle that is there")
     check_target(target, overwrite=overwrite)
     return target
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, final
 
 from tl_core._bundle_file import MANIFEST_NAME, refusing
 from tl_core._errors import ArtifactError
-from tl_core._manifest import ManifestDamagedError, decode_manifest_head
+from tl_core._manifest import FORMAT, ManifestDamagedError, decode_manifest_head
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +41,8 @@ class Stage:
         check_target(target, overwrite=overwrite)
         self._target = str(target)
         self._token = secrets.token_hex(4)
-        self._replaces = target.is_dir()
+        with refusing("look at", str(target)):
+            self._replaces = target.is_dir()
         self._directory = self._target
         if not self._replaces:
             self._directory = str(target.parent / f".{target.name}.{self._token}{_PARTIAL}")
@@ -167,6 +168,7 @@ def check_target(target: Path, *, overwrite: bool) -> None:
                 path=path,
             )
         foreign = sorted(name for name in os.listdir(path) if not _OWN_FILE.fullmatch(name))
+        foreign = foreign or _foreign_manifest(path)
     if foreign:
         raise ArtifactError(
             f"{path} holds what no bundle holds ({', '.join(foreign[:5])}), so it is not overwritten.",
@@ -175,6 +177,19 @@ def check_target(target: Path, *, overwrite: bool) -> None:
             path=path,
             foreign=foreign,
         )
+
+
+def _foreign_manifest(path: str) -> list[str]:
+    """The manifest of something else, such as a web application; files that stand beside no manifest."""
+    names = os.listdir(path)
+    if MANIFEST_NAME not in names:
+        return sorted(names)
+    with refusing("read", path), open(os.path.join(path, MANIFEST_NAME), "rb") as file:
+        text = file.read()
+    try:
+        return [] if decode_manifest_head(text).format == FORMAT else [MANIFEST_NAME]
+    except ManifestDamagedError:  # a bundle that was damaged may be replaced
+        return [] if len(names) > 1 or not text else [MANIFEST_NAME]
 
 
 def exists(path: str) -> ArtifactError:

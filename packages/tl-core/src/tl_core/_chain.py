@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, cast, final
+
+from tl_core._source import twins
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from types import CodeType
 
     from tl_core._record import Frames, ModuleRecord, OpRecord, Records
 
@@ -18,7 +21,7 @@ Spot = tuple[str, int, int, int, int]
 class CallSites:
     """Call sites by content, numbered from 0."""
 
-    __slots__ = ("_below", "_by_content", "_by_identity", "_cuts", "_inner", "frames")
+    __slots__ = ("_below", "_by_content", "_by_identity", "_cuts", "_inner", "_twins", "frames")
 
     def __init__(self) -> None:
         self._by_identity: dict[int, int] = {}
@@ -26,6 +29,7 @@ class CallSites:
         self._inner: dict[tuple[int, int], int] = {}
         self._below: dict[tuple[int, int], int] = {}
         self._cuts: dict[tuple[int, ...], int] = {}
+        self._twins: dict[int, dict[int, int]] = {}
         self.frames: list[Frames] = []
         """Frames of each site."""
 
@@ -37,6 +41,7 @@ class CallSites:
         return known
 
     def _intern(self, frames: Frames) -> int:
+        frames = self._once(frames)
         # a code object hashes its bytecode and equals its copies; its identity is quicker and says more
         content = tuple([frame if isinstance(frame[0], str) else (id(frame[0]), frame[1]) for frame in frames])
         known = self._by_content.get(content)
@@ -44,6 +49,23 @@ class CallSites:
             known = self._by_content[content] = len(self.frames)
             self.frames.append(frames)
         return known
+
+    def _once(self, frames: Frames) -> Frames:
+        """Frames in which an instruction that Python compiled twice is always the first of the two."""
+        changed = False
+        once: list[tuple[CodeType, int] | tuple[str, int, str]] = []
+        for frame in frames:
+            if len(frame) == 2:
+                code, offset = frame
+                known = self._twins.get(id(code))
+                if known is None:
+                    known = self._twins[id(code)] = twins(code)
+                if offset in known:
+                    changed = True
+                    once.append((code, known[offset]))
+                    continue
+            once.append(frame)
+        return cast("Frames", tuple(once)) if changed else frames
 
     def shared_depth(self, sites: tuple[int, ...]) -> int:
         """How many of the outermost frames all `sites` share: the way to the module call that they stand in."""
@@ -76,7 +98,7 @@ class CallSites:
         key = (site, self.number(outer))
         known = self._below.get(key)
         if known is None:
-            frames = self.frames[site]
+            frames, outer = self.frames[site], self.frames[key[1]]
             depth = min(len(frames), len(outer))
             while frames[len(frames) - depth :] != outer[:depth]:
                 depth -= 1

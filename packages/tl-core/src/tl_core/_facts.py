@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, cast, final
 
 from tl_core._errors import ArgumentTypeError, ConfigurationError
 from tl_core._grid import Column, cut_start
@@ -130,6 +130,33 @@ VIEWS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+def listed(columns: object, meant_one: str, code: str, known: str) -> tuple[str, ...]:
+    """Names of columns from any collection of texts.
+
+    Raises:
+        ArgumentTypeError: `columns` is one text, or not a collection of texts.
+    """
+    if isinstance(columns, str):
+        raise ArgumentTypeError(
+            f"columns={columns!r} is one text; {meant_one} is meant.",
+            code=code,
+            remedy=f"columns=[{columns!r}]; {known}",
+            asked=columns,
+        )
+    names: tuple[object, ...] = (
+        tuple(cast("Iterable[object]", columns)) if isinstance(columns, Iterable) else (columns,)
+    )
+    wrong = next((name for name in names if not isinstance(name, str)), None)
+    if wrong is not None or not isinstance(columns, Iterable):
+        raise ArgumentTypeError(
+            f"columns={columns!r}: {meant_one} is meant, and {wrong!r} ({type(wrong).__name__}) is no name.",
+            code=code,
+            remedy=known,
+            asked=wrong,
+        )
+    return cast("tuple[str, ...]", names)
+
+
 def chosen_columns(columns: Sequence[str] | None, view: str) -> tuple[str, ...]:
     """The columns of a summary.
 
@@ -144,13 +171,7 @@ def chosen_columns(columns: Sequence[str] | None, view: str) -> tuple[str, ...]:
     if columns is None:
         return VIEWS[view]
     known = ", ".join(COLUMNS)
-    if isinstance(columns, str):
-        raise ArgumentTypeError(
-            f"columns={columns!r} is one text; a list of column names is meant.",
-            code="summary_column_unknown",
-            remedy=f"columns=[{columns!r}]; the columns are {known}",
-            asked=columns,
-        )
+    columns = listed(columns, "a list of column names", "summary_column_unknown", f"the columns are {known}")
     for name in columns:
         if name not in COLUMNS:
             raise ConfigurationError(

@@ -20,6 +20,7 @@ from tl_core._selector import (
     Selector,
     Where,
     foreign_selector,
+    spine,
 )
 
 if TYPE_CHECKING:
@@ -98,10 +99,13 @@ def records_of(trace: Trace) -> Records:
 
 def _meant(trace: Trace, selector: Selector) -> set[int]:
     match selector:
-        case And(left, right):
-            return _meant(trace, left) & _meant(trace, right)
-        case Or(left, right):
-            return _meant(trace, left) | _meant(trace, right)
+        case And() | Or():
+            inner, nodes = spine(selector)
+            found = _meant(trace, inner)
+            for node in nodes:
+                right = _meant(trace, node.right)
+                found = found & right if isinstance(node, And) else found | right
+            return found
         case Not(inner):
             return set(range(len(records_of(trace).ops))) - _meant(trace, inner)
         case Label(label):

@@ -115,7 +115,7 @@ class Labels:
         """Op that has exactly this label or short label."""
         name, colon, number = text.rpartition(":")
         layer = self.find_layer(name) if colon else None
-        if layer is None or not number.isdecimal() or number.startswith("0"):
+        if layer is None or not (number.isascii() and number.isdecimal()) or number.startswith("0"):
             return None
         size = self._grouping.size(layer)
         return self._grouping.members(layer)[int(number) - 1] if int(number) <= size else None

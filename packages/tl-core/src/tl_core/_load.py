@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Collection
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
@@ -18,6 +19,7 @@ from tl_core._bundle_file import (
     MAX_MANIFEST_BYTES,
     bundle_path,
     check_digest,
+    check_flag,
     open_entry,
     open_file,
     read_entry,
@@ -57,7 +59,8 @@ def load(path: str | os.PathLike[str], *, lazy: bool = True, map_location: str |
         The trace, with the same labels as when it was saved.
 
     Raises:
-        ConfigurationError: an argument that is no path or no truth value.
+        ConfigurationError: an empty path.
+        ArgumentTypeError: an argument that is no path, no truth value or no device.
         ArtifactError: no bundle, a foreign or newer one, or one that is cut or changed; the message names the file.
 
     Example:
@@ -73,7 +76,8 @@ def load(path: str | os.PathLike[str], *, lazy: bool = True, map_location: str |
         >>> folder.cleanup()
     """
     directory = bundle_path(path, "tl.load")
-    _check_flag("lazy", lazy)
+    check_flag("tl.load(lazy", lazy, "tl.load(path, lazy=False) reads all values now")
+    _check_location(map_location)
     text = _read_manifest(directory)
     try:
         return _load(directory, text, lazy=lazy, map_location=map_location)
@@ -86,13 +90,23 @@ def load(path: str | os.PathLike[str], *, lazy: bool = True, map_location: str |
     return _load(directory, newer, lazy=lazy, map_location=map_location)  # it was replaced meanwhile
 
 
-def _check_flag(option: str, value: object) -> None:
-    if not isinstance(value, bool):
+def _check_location(value: object) -> None:
+    """Refuse what names no single device that holds values; frameworks' own device objects pass."""
+    what, shown = "", repr(value)
+    if isinstance(value, (bool, int, float, bytes, Collection)) and not isinstance(value, str):
+        what = "the name of one device is meant"
+    elif callable(value):
+        what = "the name of one device is meant, and not a function"
+    elif value is not None and not str(value).strip():
+        what = "it names no device"
+    elif str(value).partition(":")[0] == "meta":
+        what = "values on this device are lost"
+    if what:
         raise ArgumentTypeError(
-            f"tl.load({option}={value!r}): True or False is meant.",
-            code=f"{option}_invalid",
-            remedy="tl.load(path, lazy=False) reads all values now",
-            given=value,
+            f"tl.load(map_location={shown}): {what}.",
+            code="map_location_invalid",
+            remedy="tl.load(path, map_location='cpu'); tl.load(path) puts each value where it was",
+            given=shown,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 from typing import TYPE_CHECKING, cast, final
 
 from tl_core._context import OpContext
@@ -19,10 +20,13 @@ from tl_core._selector import (
     Selector,
     Where,
     foreign_selector,
+    spine,
 )
 from tl_core._spelling import ROOT, call_label, label_type
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tl_core._op import Op
     from tl_core._record import ModuleCallRecord, OpRecord
 
@@ -114,17 +118,29 @@ def live_check(selector: Selector, facts: LiveFacts) -> Check:
             return lambda record: selector in sites.get(record.index, ())
         case Where():
             return _predicate_check(selector, remember=facts.remember)
-        case And(left, right):
-            first, second = live_check(left, facts), live_check(right, facts)
-            return lambda record: first(record) and second(record)
-        case Or(left, right):
-            first, second = live_check(left, facts), live_check(right, facts)
-            return lambda record: first(record) or second(record)
-        case Not(inner):
+        case And() | Or():
+            inner, nodes = spine(selector)
             check = live_check(inner, facts)
-            return lambda record: not check(record)
+            for kind, run in groupby(nodes, type):
+                check = _joined(kind, [check, *(live_check(node.right, facts) for node in run)])
+            return check
+        case Not(inner):
+            inside = live_check(inner, facts)
+            return lambda record: not inside(record)
         case _:
             raise foreign_selector(selector)
+
+
+def _joined(kind: type[And | Or], checks: Sequence[Check]) -> Check:
+    """What all of `checks` say, or any."""
+    if len(checks) > 2:
+        if kind is And:
+            return lambda record: all(check(record) for check in checks)
+        return lambda record: any(check(record) for check in checks)
+    first, second = checks
+    if kind is And:
+        return lambda record: first(record) and second(record)
+    return lambda record: first(record) or second(record)
 
 
 def _func_check(asked: str) -> Check:

@@ -24,14 +24,16 @@ class Selector:
     __slots__ = ()
 
     def __and__(self, other: Selector) -> And:
-        if not isinstance(other, Selector):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
-            return NotImplemented
-        return And(self, other)
+        return And(self, _operand(self, "&", other))
 
     def __or__(self, other: Selector) -> Or:
-        if not isinstance(other, Selector):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
-            return NotImplemented
-        return Or(self, other)
+        return Or(self, _operand(self, "|", other))
+
+    def __rand__(self, other: object) -> Never:
+        raise _no_operand(self, "&", other)
+
+    def __ror__(self, other: object) -> Never:
+        raise _no_operand(self, "|", other)
 
     def __invert__(self) -> Selector:
         return self.inner if isinstance(self, Not) else Not(self)
@@ -43,6 +45,33 @@ class Selector:
             remedy="use `a & b`, `a | b` and `~a`",
             selector=repr(self),
         )
+
+
+def _operand(selector: Selector, sign: str, other: object) -> Selector:
+    """What stands beside a selector: another one.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if isinstance(other, Selector):
+        return other
+    raise _no_operand(selector, sign, other)
+
+
+def _no_operand(selector: Selector, sign: str, other: object) -> ArgumentTypeError:
+    if isinstance(other, str):
+        remedy = f"tl.func({other!r}) for the function, tl.module({other!r}) for the module, tl.label({other!r}) for the label"
+    elif callable(other):
+        remedy = "tl.where(function) makes a selector of a function of an op"
+    else:
+        remedy = "combine selectors: tl.func(...), tl.module(...), tl.in_module(...), tl.label(...), tl.where(...)"
+    return ArgumentTypeError(
+        f"`{sign}` combines {selector!r} with another selector, and was given {other!r} ({type(other).__name__}).",
+        code="selector_argument_invalid",
+        remedy=remedy,
+        selector=repr(selector),
+        given=repr(other),
+    )
 
 
 @final
@@ -127,8 +156,7 @@ class And(Selector):
     right: Selector
 
     def __repr__(self) -> str:
-        left, right = (f"({side!r})" if isinstance(side, Or) else repr(side) for side in (self.left, self.right))
-        return f"{left} & {right}"
+        return _written(self)
 
 
 @final
@@ -140,7 +168,7 @@ class Or(Selector):
     right: Selector
 
     def __repr__(self) -> str:
-        return f"{self.left!r} | {self.right!r}"
+        return _written(self)
 
 
 @final
@@ -152,6 +180,31 @@ class Not(Selector):
 
     def __repr__(self) -> str:
         return f"~({self.inner!r})" if isinstance(self.inner, (And, Or)) else f"~{self.inner!r}"
+
+
+def spine(selector: Selector) -> tuple[Selector, list[And | Or]]:
+    """The leftmost part of a combination, and what it is combined with, step by step outwards.
+
+    Programs combine thousands of selectors one by one, more than Python calls itself.
+    """
+    nodes: list[And | Or] = []
+    while isinstance(selector, (And, Or)):
+        nodes.append(selector)
+        selector = selector.left
+    nodes.reverse()
+    return selector, nodes
+
+
+def _written(selector: And | Or) -> str:
+    inner, nodes = spine(selector)
+    text, loose = repr(inner), False
+    for node in nodes:
+        if isinstance(node, Or):
+            text, loose = f"{text} | {node.right!r}", True
+        else:
+            right = f"({node.right!r})" if isinstance(node.right, Or) else repr(node.right)
+            text, loose = f"({text}) & {right}" if loose else f"{text} & {right}", False
+    return text
 
 
 Leaf = Func | ModuleOutput | InModule | Label | LabelContains | Where
@@ -312,8 +365,9 @@ def predicate_name(predicate: Callable[..., object]) -> str:
 def leaves(selector: Selector) -> list[Leaf]:
     """The selectors inside `selector` that look at an op themselves, from left to right."""
     match selector:
-        case And(left, right) | Or(left, right):
-            return leaves(left) + leaves(right)
+        case And() | Or():
+            inner, nodes = spine(selector)
+            return leaves(inner) + [leaf for node in nodes for leaf in leaves(node.right)]
         case Not(inner):
             return leaves(inner)
         case Func() | ModuleOutput() | InModule() | Label() | LabelContains() | Where():

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
+from opcode import opmap
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
@@ -66,6 +67,27 @@ def span_of(code: CodeType, offset: int) -> Span | None:
         column=0 if column is None else column,
         end_column=0 if end_column is None else end_column,
     )
+
+
+_LOOPS = frozenset(code for name, code in opmap.items() if "BACKWARD" in name)
+"""Instructions that end a round of a loop."""
+_TESTED_LOOPS = frozenset(code for name, code in opmap.items() if "BACKWARD_IF" in name) or _LOOPS
+"""Those that end a round by a test, where Python has any: the test of `while` is compiled twice."""
+
+
+def twins(code: CodeType) -> dict[int, int]:
+    """Instructions that Python compiled more than once, such as the test of a `while`: by offset, that of the first."""
+    instructions = code.co_code[::2]
+    if _TESTED_LOOPS.isdisjoint(instructions):
+        return {}
+    first: dict[object, int] = {}
+    found: dict[int, int] = {}
+    for number, (opcode, position) in enumerate(zip(instructions, code.co_positions(), strict=False)):
+        if None not in position:
+            earlier = first.setdefault((opcode, position), 2 * number)
+            if earlier != 2 * number:
+                found[2 * number] = earlier
+    return found
 
 
 @lru_cache(maxsize=65536)

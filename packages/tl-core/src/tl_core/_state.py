@@ -181,7 +181,7 @@ class State:
         """Index of the module call with this label; `b:2` works for every address of a shared module."""
         address, colon, number = text.rpartition(":")
         module = self.module_names().get(address) if colon else None
-        if module is None or not number.isdecimal() or number.startswith("0"):
+        if module is None or not (number.isascii() and number.isdecimal()) or number.startswith("0"):
             return None
         calls = self.calls_of(module)
         return calls[int(number) - 1] if int(number) <= len(calls) else None

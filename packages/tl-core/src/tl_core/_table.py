@@ -9,11 +9,11 @@ from tl_core._autograd import node_name
 from tl_core._calm import collector_paused
 from tl_core._cost import plain_dtype, tensor_bytes
 from tl_core._errors import (
-    ArgumentTypeError,
     BackendUnsupportedError,
     ConfigurationError,
     MissingDependencyError,
 )
+from tl_core._facts import listed
 from tl_core._find import state_of
 from tl_core._near import near_misses
 from tl_core._source import line_of
@@ -338,21 +338,16 @@ def _chosen(columns: Sequence[str] | str | None) -> tuple[str, ...]:
         return USUAL
     if columns == "all":
         return tuple(COLUMNS)
-    if isinstance(columns, str):
-        raise ArgumentTypeError(
-            f"columns={columns!r} is one text; a list of names or 'all' is meant.",
-            code="table_column_unknown",
-            remedy=f"columns=[{columns!r}]",
-            asked=columns,
-        )
+    known = f"the columns are {', '.join(COLUMNS)}"
+    columns = listed(columns, "a list of names or 'all'", "table_column_unknown", known)
     for name in columns:
         if name not in COLUMNS:
-            close = near_misses(str(name), COLUMNS)
+            close = near_misses(name, COLUMNS)
             raise ConfigurationError(
                 f"A table of ops has no column {name!r}.",
                 code="table_column_unknown",
-                remedy=f"closest: {', '.join(close)}" if close else f"the columns are {', '.join(COLUMNS)}",
+                remedy=f"closest: {', '.join(close)}" if close else known,
                 asked=name,
                 columns=tuple(COLUMNS),
             )
-    return tuple(columns)
+    return columns

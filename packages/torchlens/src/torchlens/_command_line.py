@@ -18,6 +18,7 @@ import tl_core
 import tl_doctor
 from torchlens._description import describe
 from torchlens._named import things_named
+from torchlens._output import READER_GONE, drop_output, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,11 +178,6 @@ def opened(bundle: Path) -> tl_core.Trace:
         raise tl_core.ArtifactError(error.problem, code=error.code, remedy=remedy, **error.fields) from None
 
 
-def print_text(text: str) -> None:
-    """Write text to standard output as it is."""
-    sys.stdout.write(f"{text}\n")
-
-
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit status.
 
@@ -189,10 +185,14 @@ def run(arguments: Sequence[str]) -> int:
         arguments: the words after `torchlens`.
 
     Returns:
-        0 after success, 1 where `doctor` found an error, 2 after a refusal, whose message is on standard error.
+        0 after success, 1 where `doctor` found an error, 2 after a refusal, whose message is on standard error, 141
+        where the reader of a pipe went away.
     """
     try:
         return app(arguments, exit_on_error=False, print_error=True)
+    except BrokenPipeError:
+        drop_output()
+        return READER_GONE
     except CycloptsError:
         return USAGE_ERROR  # its text has been printed
     except tl_core.TorchLensError as error:

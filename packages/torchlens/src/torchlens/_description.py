@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 import numpy as np
 
 from tl_core import Buffer, Layer, Module, ModuleCall, Op, Param, backend
+from torchlens._output import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,7 +47,7 @@ def describe(trace: Trace, found: Op | Layer | Module | ModuleCall | Param | Buf
         case _:
             assert_never(found)
     lines = [f"  {name:<10}  {fact}" for name, fact in rows if fact]
-    return "\n".join([heading, *lines])
+    return "\n".join(map(printable, [heading, *lines]))
 
 
 def op_rows(trace: Trace, op: Op) -> Rows:

@@ -51,7 +51,7 @@ def _others(trace: Trace, word: str) -> list[Thing]:
         return [trace.params[word]]
     if word in trace.buffers:
         return [trace.buffers[word]]
-    if word.removeprefix("-").isdecimal() and -len(trace) <= int(word) < len(trace):
+    if word.isascii() and word.removeprefix("-").isdecimal() and -len(trace) <= int(word) < len(trace):
         return [trace.ops[int(word)]]
     at_address = [op for op in trace.ops if op.address == word and word]
     return [*(at_address[:1] or trace.layers.find(func(word)))] if word else []

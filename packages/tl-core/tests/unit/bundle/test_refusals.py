@@ -334,6 +334,60 @@ def test_a_file_is_never_replaced(overwrite: bool, tmp_path: Path) -> None:
     assert (tmp_path / "a.tlspec").read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("manifest.json", '{"name": "a web page", "icons": []}'),
+        ("manifest.json", "a packing list"),
+        ("tables.json", "[]"),
+        ("payloads.safetensors", "weights"),
+    ],
+)
+def test_a_directory_whose_files_are_only_called_like_ours_is_never_replaced(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    other = tmp_path / "site"
+    other.mkdir()
+    (other / name).write_text(text)
+    error = refused_save(other, overwrite=True)
+    assert error.code == "bundle_foreign"
+    assert error.fields["foreign"] == [name]
+    assert (other / name).read_text() == text
+
+
+@pytest.mark.parametrize("overwrite", ["no", 0, 1, None])
+def test_overwrite_is_true_or_false(overwrite: object, bundle: Path) -> None:
+    before = (bundle / "manifest.json").read_bytes()
+    with pytest.raises(ArgumentTypeError) as caught:
+        network().save(bundle, overwrite=overwrite)
+    assert caught.value.code == "overwrite_invalid"
+    assert f"trace.save(overwrite={overwrite!r}): True or False is meant." in str(caught.value)
+    assert (bundle / "manifest.json").read_bytes() == before
+
+
+def test_a_name_that_is_too_long(tmp_path: Path) -> None:
+    error = refused_save(tmp_path / ("x" * 300))
+    assert (error.code, error.remedy) == ("path_invalid", "choose a shorter name")
+
+
+@pytest.mark.parametrize(
+    ("location", "what"),
+    [
+        ({"cuda:0": "cpu"}, "the name of one device is meant."),
+        (3, "the name of one device is meant."),
+        (True, "the name of one device is meant."),
+        (len, "the name of one device is meant, and not a function."),
+        ("", "it names no device."),
+        ("meta", "values on this device are lost."),
+    ],
+)
+def test_values_are_put_on_one_device_that_keeps_them(location: object, what: str, bundle: Path) -> None:
+    with pytest.raises(ArgumentTypeError) as caught:
+        tl_core.load(bundle, map_location=location)
+    assert caught.value.code == "map_location_invalid"
+    assert f"tl.load(map_location={location!r}): {what}" in str(caught.value)
+
+
 def test_a_directory_with_other_files_is_never_replaced(bundle: Path) -> None:
     (bundle / "notes.txt").write_text("mine")
     error = refused_save(bundle, overwrite=True)

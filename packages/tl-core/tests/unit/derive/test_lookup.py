@@ -161,3 +161,10 @@ def test_near_misses_in_a_long_trace():
     with pytest.raises(LookupFailedError) as caught:
         trace["relu_77_153"]
     assert "relu_77_154" in caught.value.fields["closest"]
+
+
+@pytest.mark.parametrize("key", ["tanh_1:\u0662", "lin:\u0662", "tanh_1_2:\uff12"])
+def test_numbers_of_other_scripts_are_no_passes(trace, key):
+    with pytest.raises(LookupFailedError) as caught:
+        trace[key]
+    assert "is not there" in str(caught.value)

@@ -196,11 +196,57 @@ def test_python_words_do_not_combine_selectors(wrong):
     )
 
 
-def test_only_selectors_combine():
-    with pytest.raises(TypeError, match="unsupported operand"):
-        func("a") & "b"  # type: ignore[operator]
-    with pytest.raises(TypeError, match="unsupported operand"):
-        func("a") | (lambda op: True)  # type: ignore[operator]
+@pytest.mark.parametrize(
+    ("combine", "shown", "remedy"),
+    [
+        (
+            lambda: func("a") & "b",
+            "`&` combines func('a') with another selector, and was given 'b' (str).",
+            "tl.func('b')",
+        ),
+        (
+            lambda: "b" | func("a"),
+            "`|` combines func('a') with another selector, and was given 'b' (str).",
+            "tl.label('b')",
+        ),
+        (
+            lambda: None & func("a"),
+            "`&` combines func('a') with another selector, and was given None (NoneType).",
+            "tl.in",
+        ),
+        (
+            lambda: func("a") | len,
+            "was given <built-in function len> (builtin_function_or_method).",
+            "tl.where(function)",
+        ),
+    ],
+)
+def test_only_selectors_combine(combine, shown, remedy):
+    with pytest.raises(TypeError) as caught:
+        combine()
+    assert isinstance(caught.value, ArgumentTypeError)
+    assert caught.value.code == "selector_argument_invalid"
+    assert shown in str(caught.value)
+    assert remedy in caught.value.remedy
+
+
+def test_thousands_of_selectors_combine(residual_trace):
+    many = func("nothing")
+    for number in range(4000):
+        many = many | label(f"nothing_{number}")
+    assert found(residual_trace, many) == []
+    assert repr(many).endswith("label('nothing_3998') | label('nothing_3999')")
+    everything = residual_trace.find(~many)
+    assert len(everything) == len(residual_trace)
+    for _ in range(4000):
+        many = many & func("relu") | func("add")
+    assert residual_trace.find(many) == residual_trace.find(func("add"))
+
+
+def test_repr_of_a_long_combination_keeps_its_brackets():
+    a, b, c, d = map(func, "abcd")
+    assert repr((a | b) & c | d) == "(func('a') | func('b')) & func('c') | func('d')"
+    assert repr(a & (b | c) & d) == "func('a') & (func('b') | func('c')) & func('d')"
 
 
 def test_the_set_of_selectors_is_closed(residual_trace):

@@ -269,7 +269,7 @@ def test_the_data_frame(residual_trace):
             "flops",
             ArgumentTypeError,
             "columns='flops' is one text; a list of names or 'all' is meant.",
-            "columns=['flops']",
+            f"columns=['flops']; the columns are {', '.join(EXPECTED)}",
         ),
     ],
 )
@@ -311,3 +311,19 @@ def test_a_broken_pandas_shows_its_own_error(residual_trace, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", broken)
     with pytest.raises(ModuleNotFoundError, match=r"numpy\.core\.x"):
         residual_trace.to_pandas()
+
+
+def test_columns_come_from_any_collection_of_names(residual_trace):
+    names = ["label", "shape"]
+    for columns in (names, tuple(names), iter(names), (name for name in names), dict.fromkeys(names)):
+        assert list(op_table(residual_trace, columns)) == names
+
+
+@pytest.mark.parametrize(
+    ("columns", "wrong"), [(3, "3 (int)"), (["label", 3], "3 (int)"), ([["label"]], "['label'] (list)")]
+)
+def test_what_is_no_name_of_a_column_is_refused(residual_trace, columns, wrong):
+    for ask in (residual_trace.to_pandas, lambda columns: residual_trace.summary(columns=columns)):
+        with pytest.raises(ArgumentTypeError) as caught:
+            ask(columns)
+        assert f"and {wrong} is no name." in str(caught.value)
