@@ -113,7 +113,7 @@ def _gpt2(layers: int, *, cache: bool) -> tuple[nn.Module, Inputs]:
 def _moe() -> tuple[nn.Module, torch.Tensor]:
     config = transformers.MixtralConfig(
         vocab_size=500, hidden_size=64, intermediate_size=96, num_hidden_layers=4, num_attention_heads=4,
-        num_key_value_heads=2, num_local_experts=8, use_cache=False,
+        num_key_value_heads=2, num_local_experts=8, use_cache=False, experts_implementation="batched_mm",
     )  # fmt: skip
     return transformers.MixtralForCausalLM(config), _tokens(12, 500)
 
@@ -136,7 +136,7 @@ NETWORKS = {
     "unet": ("U-Net", lambda: (UNet(), torch.randn(1, 3, 64, 64))),
     "lstm": ("LSTM", lambda: (Tagger(), _tokens(20, 100))),
     "gru-500": ("GRU loop of 500 steps", lambda: (GruLoop(), torch.randn(2, 500, 8))),
-    "moe": ("Mixture of experts (Mixtral)", _moe),
+    "moe": ("Mixture of experts (Mixtral, experts batched)", _moe),
     "mamba": ("Mamba", _mamba),
 }
 """Name of the file -> what it shows, and a function that makes the model and its input."""
@@ -166,7 +166,7 @@ and what the last has; every one of these reads the outputs of all before it |
 together. A number without `×` counts everything |
 | `×500 rounds, same weights` | a loop, with the same weights in each round; orange lines lead to the next round, `t` is the number of the round |
 | `= transformer.wte.weight` | reads a parameter of another module, which is counted there |
-| `view → Conv1D → view`, `transpose → _grouped_mm` | views that lead to an op, or follow it, drawn in its box; the op stands in its place |
+| `view → Conv1D → view`, `split → view → transpose` | views that lead to an op, or follow it, drawn in its box; the op stands in its place |
 | `getitem [:, -1]`, `getitem [tensor]` | the part that is taken: by place, or by a tensor of places or of truth values |
 | `3 outputs`, `output 2 of 3`, `values` | one call with several outputs: all of them, or the one that the box stands for |
 | purple words at a line: `all 6`, `last round`, `first round`, `every round`, `same for all 12`, `one per copy`, `×4, in reverse`, \
