@@ -164,34 +164,30 @@ def location_of(frames: Frames) -> str:
 
 def warn_of_boundaries(boundaries: Boundaries, advisories: Advisories) -> None:
     """Say which parts of the run are one op each."""
+    remedy = " Set PYTORCH_JIT=0 before the model's code is imported to see it."
+    scripts = _one_op_each(boundaries.scripts, "call(s) of TorchScript functions", "them") + remedy
     if boundaries.scripts:
-        names = ", ".join(dict.fromkeys(boundaries.scripts))
-        message = (
-            f"{len(boundaries.scripts)} call(s) of TorchScript functions ({names}) are one op each; what runs inside "
-            "them is not in the graph. Set PYTORCH_JIT=0 before the model's code is imported to see it."
-        )
-        advisories.add("torchscript_boundary", len(boundaries.scripts), names, message)
-        warn_caller(TorchLensWarning(message, code="torchscript_boundary"))
+        advisories.add("torchscript_boundary", len(boundaries.scripts), _named(boundaries.scripts), scripts)
+        warn_caller(TorchLensWarning(scripts, code="torchscript_boundary"))
     if boundaries.writers:
-        names = ", ".join(dict.fromkeys(boundaries.writers))
-        advisories.add(
-            "scripted_function_not_captured", len(boundaries.writers), names,
-            f"TorchScript functions wrote into their arguments: {names}.",
-        )  # fmt: skip
+        names = _named(boundaries.writers)
+        message = f"TorchScript functions wrote into their arguments: {names}."
+        advisories.add("scripted_function_not_captured", len(boundaries.writers), names, message)
     if boundaries.operators:
-        names = ", ".join(dict.fromkeys(boundaries.operators))
-        message = (
-            f"{len(boundaries.operators)} call(s) of higher-order operators ({names}) are one op each; what runs inside "
-            "the functions that they were given is not in the graph."
-        )
-        advisories.add("higher_order_boundary", len(boundaries.operators), names, message)
+        inside = "the functions that they were given"
+        message = _one_op_each(boundaries.operators, "call(s) of higher-order operators", inside)
+        advisories.add("higher_order_boundary", len(boundaries.operators), _named(boundaries.operators), message)
     if boundaries.transforms:
-        names = ", ".join(dict.fromkeys(boundaries.transforms))
-        message = (
-            f"{len(boundaries.transforms)} torch.func transform(s) ({names}) are one op each; what runs inside them is "
-            "not in the graph."
-        )
-        advisories.add("transform_boundary", len(boundaries.transforms), names, message)
+        message = _one_op_each(boundaries.transforms, "torch.func transform(s)", "them")
+        advisories.add("transform_boundary", len(boundaries.transforms), _named(boundaries.transforms), message)
+
+
+def _named(ran: list[str]) -> str:
+    return ", ".join(dict.fromkeys(ran))
+
+
+def _one_op_each(ran: list[str], kind: str, inside: str) -> str:
+    return f"{len(ran)} {kind} ({_named(ran)}) are one op each; what runs inside {inside} is not in the graph."
 
 
 # ---------------------------------------------------------------- attention
