@@ -18,6 +18,7 @@ import tl_core
 import tl_torch
 from torchlens._command_line import run, versions
 from torchlens._demo import make_folder
+from torchlens._output import encodable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,6 +103,15 @@ def test_a_table_is_spelled_in_the_encoding_of_standard_output(foreign: Path) ->
         )
         assert (finished.returncode, finished.stderr) == (0, b"")
         assert [line for line in finished.stdout.decode(encoding).splitlines() if line.startswith(first)]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "shown"),
+    [("ascii", "|- \\u5c42 2x4"), ("latin-1", "|- \\u5c42 2x4"), ("utf-8", "├─ 层 2×4")],
+)
+def test_text_that_an_encoding_lacks_is_spelled_out(encoding: str, shown: str) -> None:
+    assert encodable("├─ 层 2×4", encoding) == shown
+    assert encodable("2×4", "latin-1") == "2×4"
 
 
 def test_show_prints_no_control_characters_of_names(foreign: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
 
 from tl_core._backend import backend, backend_entry_points
 from tl_core._payload import DeferredPayload
+from tl_core._view import View
 
 if TYPE_CHECKING:
     from tl_core._op import Op
@@ -44,7 +45,7 @@ def node_name(record: OpRecord, backend_name: str) -> str | None:
 
 
 @final
-class TraceAutograd:
+class TraceAutograd(View):
     """Autograd's view of a run: `trace.autograd`."""
 
     __slots__ = ("_state",)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
+from tl_core._grid import printable
 from tl_core._record import BufferRecord
 from tl_core._state_tensor import StateTensor
 
@@ -30,4 +31,4 @@ class Buffer(StateTensor[BufferRecord]):
         )
 
     def __repr__(self) -> str:
-        return f"<Buffer {self.address}: {self.dtype}{list(self.shape)}>"
+        return printable(f"<Buffer {self.address}: {self.dtype}{list(self.shape)}>")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, final
 
 from tl_core._backend import backend
 from tl_core._quantity import Bytes, Duration, Flops, Macs
+from tl_core._view import View
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +36,7 @@ class FunctionCost:
 
 
 @final
-class TraceCost:
+class TraceCost(View):
     """Work, memory and time of one traced run.
 
     Every number is read from shapes, except the times. A number never contains a guess: what no formula is known

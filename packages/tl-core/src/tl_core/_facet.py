@@ -11,6 +11,7 @@ from tl_core._payload import hand_out, location
 from tl_core._quantity import Bytes, Duration, Flops, Macs
 from tl_core._record import AliasRead, CallRecord, OpRecord, ParamRecord
 from tl_core._unsaved import absence, unavailable
+from tl_core._view import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @final
-class PayloadFacet:
+class PayloadFacet(View):
     """The saved value of an op."""
 
     __slots__ = ("_record", "_state")
@@ -72,7 +73,7 @@ class PayloadFacet:
 
 
 @final
-class AutogradFacet:
+class AutogradFacet(View):
     """What autograd knows of an op's output."""
 
     __slots__ = ("_record", "_state")
@@ -96,7 +97,7 @@ class AutogradFacet:
 
 
 @final
-class CostFacet:
+class CostFacet(View):
     """Work and time of the function calls that made an op, or all passes of a layer; shared by all outputs of a call."""
 
     __slots__ = ("_calls", "_state")
@@ -132,7 +133,7 @@ class CostFacet:
 
 
 @final
-class DistanceFacet:
+class DistanceFacet(View):
     """Hops from the model's inputs and to its outputs; None where no path leads, or where the capture left them out."""
 
     __slots__ = ("_index", "_state")
@@ -177,7 +178,7 @@ def _hops(distance: int) -> int | None:
 
 
 @final
-class CallFacet:
+class CallFacet(View):
     """The function call that made an op, with its arguments as a template."""
 
     __slots__ = ("_call", "_state")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Never, TypeVar, final
 from tl_core._absent import absent
 from tl_core._errors import LookupFailedError
 from tl_core._facet import CostFacet
+from tl_core._grid import printable
 from tl_core._view import View
 
 if TYPE_CHECKING:
@@ -236,7 +237,7 @@ class Layer(View):
             passes += " that differ"
         saved = sum(op.payload is not None for op in ops)
         kept = "" if saved == len(ops) else f", {saved} of {len(ops)} saved" if saved else ", not saved"
-        return f"<Layer {self.label}: {first.dtype}{list(first.shape)}{where}{passes}{kept}>"
+        return printable(f"<Layer {self.label}: {first.dtype}{list(first.shape)}{where}{passes}{kept}>")
 
 
 def _passes(numbers: list[int]) -> str:

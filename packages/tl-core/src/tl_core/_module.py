@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Never, final
 
 from tl_core._absent import absent
 from tl_core._errors import LookupFailedError
+from tl_core._grid import printable
 from tl_core._match import CONTAINERS, held_in
 from tl_core._record import ModuleRecord
 from tl_core._registered import Registered
@@ -164,7 +165,7 @@ class Module(Registered[ModuleRecord]):
         count = self.num_calls
         calls = "not called" if count == 0 else "1 call" if count == 1 else f"{count} calls"
         params = self.param_count
-        return f"<Module {self.address or '(model)'}: {self.class_name}, {params:,} parameters, {calls}>"
+        return printable(f"<Module {self.address or '(model)'}: {self.class_name}, {params:,} parameters, {calls}>")
 
 
 @final
@@ -264,4 +265,4 @@ class ModuleCall(View):
         method = "" if record.method == "forward" else f".{record.method}"
         count = len(self._state.ops_inside(record.index))
         ops = "1 op" if count == 1 else f"{count:,} ops"
-        return f"<ModuleCall {call_label(record)}: {record.module.class_name}{method}, {ops}>"
+        return printable(f"<ModuleCall {call_label(record)}: {record.module.class_name}{method}, {ops}>")

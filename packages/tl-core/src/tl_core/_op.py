@@ -10,6 +10,7 @@ from tl_core._aten import aten_rows
 from tl_core._cost import tensor_bytes
 from tl_core._errors import MutatedReferenceError
 from tl_core._facet import AutogradFacet, CallFacet, CostFacet, DistanceFacet, PayloadFacet
+from tl_core._grid import printable
 from tl_core._op_facts import OpFacts
 from tl_core._payload import hand_out
 from tl_core._quantity import Bytes
@@ -244,4 +245,4 @@ class Op(OpFacts):
         parents = ", ".join(self.parents[:3]) + (", ..." if len(record.parents) > 3 else "")
         origin = f" from {parents}" if parents else ""
         unsaved = ", not saved" if record.payload is None else ""
-        return f"<Op {self.label}: {self.dtype}{list(record.shape)}{where}{origin}{unsaved}>"
+        return printable(f"<Op {self.label}: {self.dtype}{list(record.shape)}{where}{origin}{unsaved}>")

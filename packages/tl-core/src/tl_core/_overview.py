@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tl_core._cost import plain_dtype
+from tl_core._grid import printable
 from tl_core._spelling import call_label
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def overview(state: State) -> str:
     ways = _ways(state)
     if ways:
         lines.append(f"  look at   {ways}")
-    return "\n".join(line if len(line) <= WIDTH else f"{line[: WIDTH - 3]}..." for line in lines)
+    return "\n".join(printable(line) if len(line) <= WIDTH else f"{printable(line[: WIDTH - 3])}..." for line in lines)
 
 
 def _tensors(ops: Iterable[OpRecord]) -> str:

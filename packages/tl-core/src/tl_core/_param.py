@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, final
 
+from tl_core._grid import printable
 from tl_core._record import ParamRecord
 from tl_core._state_tensor import StateTensor
 
@@ -37,4 +38,4 @@ class Param(StateTensor[ParamRecord]):
     def __repr__(self) -> str:
         frozen = "" if self.requires_grad else ", frozen"
         tied = f", tied to {', '.join(self._record.aliases)}" if self._record.aliases else ""
-        return f"<Param {self.address}: {self.dtype}{list(self.shape)}{frozen}{tied}>"
+        return printable(f"<Param {self.address}: {self.dtype}{list(self.shape)}{frozen}{tied}>")

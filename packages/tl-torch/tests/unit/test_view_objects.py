@@ -30,7 +30,8 @@ def views(trace: Any) -> list[Any]:
     module = trace.modules["0"]
     return [
         trace, trace.ops, trace.ops[1], trace.layers, trace.layers[1], trace.modules, module, module.calls[0],
-        trace.params["0.weight"], trace.buffers["1.running_mean"], trace.graph,
+        trace.params["0.weight"], trace.buffers["1.running_mean"], trace.graph, trace.cost, trace.autograd,
+        trace.ops[1].payload, trace.ops[1].autograd, trace.ops[1].cost, trace.ops[1].distance, trace.ops[1].call,
     ]  # fmt: skip
 
 
@@ -111,3 +112,17 @@ def test_a_path_in_the_home_directory(trace: Any, tmp_path: Path, monkeypatch: p
     trace.save("~/run.tlspec")
     assert (tmp_path / "run.tlspec" / "manifest.json").exists()
     assert [op.label for op in tl.load("~/run.tlspec").ops] == [op.label for op in trace.ops]
+
+
+def test_reprs_stay_on_their_lines() -> None:
+    model = nn.Sequential()
+    model.add_module("a\x1b[2J\nb", nn.BatchNorm1d(3))
+    trace: Any = tl.trace(model, X, name="first\nsecond\x07")
+    shown = "a\N{REPLACEMENT CHARACTER}[2J\N{REPLACEMENT CHARACTER}b"
+    op = trace.find(tl.func("batch_norm"))[0]
+    module = trace.modules[1]
+    for view in (op, trace.layers[op.layer_label], module, module.calls[0], trace.params[0], trace.buffers[0]):
+        assert shown in repr(view)
+        assert repr(view).isprintable()
+    assert repr(trace).startswith("Trace first\N{REPLACEMENT CHARACTER}second\N{REPLACEMENT CHARACTER} of Sequential")
+    assert all(line.isprintable() for line in repr(trace).splitlines())

@@ -56,6 +56,16 @@ def test_what_is_kept(new_run, residual_of, save, indices):
     assert kept(new_run, residual_of, save) == indices
 
 
+def test_thousands_of_selectors_choose_what_is_kept(new_run, residual_of):
+    save = func("relu")
+    for number in range(4000):
+        save = save | func(f"nothing_{number}")
+    assert kept(new_run, residual_of, save) == [1, 3, 6]
+    for _ in range(4000):
+        save = save & func("relu")
+    assert kept(new_run, residual_of, save | func("add")) == kept(new_run, residual_of, func("relu") | func("add"))
+
+
 def test_nothing_is_kept(new_run):
     for save in ("none", []):
         policy = save_policy(save)
