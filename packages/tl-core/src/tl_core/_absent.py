@@ -41,6 +41,7 @@ NAMES: dict[str, dict[str, str]] = {
     "param": _OF_A_TENSOR | {"trainable": "requires_grad", "layers": "ops"},
     "buffer": _OF_A_TENSOR,
     "call": _VALUE | {"name": "label", "pass_number": "call_number"},
+    "list": {},
     "trace": {
         "activations": "ops",
         "duration": "cost.duration",

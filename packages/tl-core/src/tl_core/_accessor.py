@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Generic, TypeVar, final, overload
+from typing import TYPE_CHECKING, Generic, Never, TypeVar, final, overload
 
-from tl_core._errors import LookupFailedError
+from tl_core._absent import absent
+from tl_core._errors import ArgumentTypeError, LookupFailedError
 from tl_core._find import find, find_indices, found_views
 from tl_core._found import listing
 from tl_core._lookup import missing_pass, position, suggestions
@@ -26,6 +27,18 @@ if TYPE_CHECKING:
     from tl_core._trace import Trace
 
 V = TypeVar("V")
+
+OTHERWISE = {
+    "head": "{0}[:5]",
+    "tail": "{0}[-5:]",
+    "values": "for one in {0}: ..., or list({0})",
+    "get": "{0}[name] if name in {0} else None",
+    "find": "trace.find(tl.label_contains(text)) for ops; {0}.keys() gives all names",
+    "filter": "[one for one in {0} if ...]",
+    "to_pandas": "trace.to_pandas(), one row for each op",
+    "index": "{0}[name].index",
+}
+"""What people do with lists, tables and dictionaries, and how it is done here."""
 
 
 class Accessor(View, ABC, Generic[V]):
@@ -50,6 +63,12 @@ class Accessor(View, ABC, Generic[V]):
     def __init__(self, state: State, trace: Trace) -> None:
         self._state = state
         self._trace = trace
+
+    if not TYPE_CHECKING:  # type checkers know what there is
+
+        def __getattr__(self, name: str) -> Never:
+            here = f"trace.{self._kind}s"
+            raise absent(self, "list", name, OTHERWISE.get(name, "").format(here))
 
     @property
     @abstractmethod
@@ -89,7 +108,7 @@ class Accessor(View, ABC, Generic[V]):
             ArgumentTypeError: the key is a bool, a float or something else that names nothing.
         """
         if isinstance(key, slice):
-            return tuple([self._at(index) for index in range(*key.indices(len(self)))])
+            return tuple([self._at(index) for index in self._range(key)])
         noun, plural = self._noun
         if not isinstance(key, str):
             return self._at(position(key, len(self), noun))
@@ -107,6 +126,17 @@ class Accessor(View, ABC, Generic[V]):
             asked=key,
             closest=close,
         )
+
+    def _range(self, key: slice) -> range:
+        try:
+            return range(*key.indices(len(self)))
+        except (TypeError, ValueError) as error:
+            raise ArgumentTypeError(
+                f"trace.{self._kind}s[{key.start!r}:{key.stop!r}:{key.step!r}]: {error}.",
+                code="lookup_key_invalid",
+                remedy=f"whole numbers: trace.{self._kind}s[1:3], trace.{self._kind}s[::-1]",
+                asked=repr(key),
+            ) from None
 
     def __iter__(self) -> Iterator[V]:
         return map(self._at, range(len(self)))

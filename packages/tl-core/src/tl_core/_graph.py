@@ -103,7 +103,7 @@ class Graph(View):
         return tuple([self._state.op(index) for index in indices])
 
     def _index(self, key: OpKey) -> int:
-        found = key if isinstance(key, Op) else look_up(self._state, key)
+        found = self._own(key) if isinstance(key, Op) else look_up(self._state, key)
         if isinstance(found, Op):
             return found.index
         ops = found.ops
@@ -116,6 +116,17 @@ class Graph(View):
             if ops
             else "name an op",
             asked=key,
+        )
+
+    def _own(self, op: Op) -> Op:
+        """Refuse an op that another trace recorded: it stands for nothing here, whatever its number."""
+        if op._state is self._state:  # noqa: SLF001  # another view of the same package
+            return op
+        raise LookupFailedError(
+            f"{op.label!r} is an op of another trace than this one ({self._state.info.name!r}).",
+            code="op_of_another_trace",
+            remedy=f"name it by its label, if both have it: trace.graph.parents({op.label!r})",
+            asked=op.label,
         )
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import tl_torch as tl
-from tl_core import ArgumentTypeError, ArtifactError, FieldUnavailableError, SummaryOptions
+from tl_core import ArgumentTypeError, ArtifactError, FieldUnavailableError, LookupFailedError, SummaryOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,3 +126,41 @@ def test_reprs_stay_on_their_lines() -> None:
         assert repr(view).isprintable()
     assert repr(trace).startswith("Trace first\N{REPLACEMENT CHARACTER}second\N{REPLACEMENT CHARACTER} of Sequential")
     assert all(line.isprintable() for line in repr(trace).splitlines())
+
+
+def test_ops_of_another_trace_are_no_places_in_this_graph(trace: Any) -> None:
+    other: Any = tl.trace(MODEL, X)
+    assert trace.graph.parents(trace.ops["relu_1_3:1"]) == (trace.ops["batchnorm_1_2:1"],)
+    for ask in (trace.graph.parents, trace.graph.children, lambda op: trace.graph.between("input_1", op)):
+        with pytest.raises(LookupFailedError) as caught:
+            ask(other.ops["relu_1_3:1"])
+        assert caught.value.code == "op_of_another_trace"
+        assert f"'relu_1_3:1' is an op of another trace than this one ({trace.name!r})." in str(caught.value)
+    longer: Any = tl.trace(nn.Sequential(MODEL, MODEL[2], MODEL[2], nn.Tanh(), nn.Tanh()), X)
+    with pytest.raises(LookupFailedError, match="another trace"):
+        trace.graph.parents(longer.ops[-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("head", "trace.params[:5]"),
+        ("values", "for one in trace.params: ..., or list(trace.params)"),
+        ("to_pandas", "trace.to_pandas(), one row for each op"),
+        ("itms", "closest: list.items"),
+    ],
+)
+def test_what_collections_do_not_do_is_told_otherwise(trace: Any, name: str, remedy: str) -> None:
+    with pytest.raises(FieldUnavailableError) as caught:
+        getattr(trace.params, name)
+    assert caught.value.code == "attribute_missing"
+    assert remedy in caught.value.remedy
+    assert not isinstance(getattr(trace.params, "_repr_html_", 0), str)
+
+
+@pytest.mark.parametrize("key", [slice("a", None), slice(0, 9, 0), slice(1.5, None)])
+def test_slices_take_whole_numbers(trace: Any, key: slice) -> None:
+    with pytest.raises(ArgumentTypeError) as caught:
+        trace.layers[key]
+    assert caught.value.code == "lookup_key_invalid"
+    assert str(caught.value).startswith(f"trace.layers[{key.start!r}:{key.stop!r}:{key.step!r}]: slice ")
