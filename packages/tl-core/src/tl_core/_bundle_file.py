@@ -30,6 +30,10 @@ _CODES = {
     errno.EPERM: ("permission_denied", "ask for the right to use that directory, or choose another"),
     errno.EROFS: ("permission_denied", "choose a directory that can be written"),
     errno.ENOENT: ("file_missing", COPY_AGAIN),
+    errno.EMFILE: (
+        "too_many_files",
+        "let go of loaded traces (each keeps one file open), or raise the limit: ulimit -n 4096",
+    ),
     errno.ELOOP: ("file_foreign", "replace the link by the file that it points to"),
 }
 

@@ -500,3 +500,13 @@ def test_more_values_than_a_header_can_list(tmp_path: Path, monkeypatch: pytest.
         trace_of(*[value(2) for _ in range(9)]).save(tmp_path / "a.tlspec")
     assert caught.value.code == "too_many_payloads"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_too_many_open_files_are_told_as_such(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr("tl_core._bundle_file.os.open", full)
+    error = refused(bundle)
+    assert error.code == "too_many_files"
+    assert "ulimit -n" in error.remedy
