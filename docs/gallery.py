@@ -162,15 +162,17 @@ two more kinds |
 | purple stack, `×12 own weights` | equal neighbours, drawn once; each has weights of its own |
 | `≈×6 own weights, each reads all before`, `128…448 params ×6` | neighbours that are equal up to sizes: what the first has, \
 and what the last has; every one of these reads the outputs of all before it |
-| `112k params ×12 · 1.34M in all`, `20 ops ×12` | so many in one copy, 12 times because there are 12 copies; in all copies \
-together. A number without `×` counts everything |
+| `112k params ×12 blocks · 1.34M in all`, `147k params ×4 layers`, `384 params ×12`, `20 ops ×12` | so many in one copy, 12 times \
+because there are 12 copies; in all copies together. A frame says what the copies are, where their class is named so. A number \
+without `×` counts everything |
+| `(1, 4, 12, 16), (1, 2, 12, 16)` | shapes of the tensors that leave a closed box, where they are not all the same |
 | `×500 rounds, same weights` | a loop, with the same weights in each round; orange lines lead to the next round, `t` is the number of the round |
 | `= transformer.wte.weight` | reads a parameter of another module, which is counted there |
 | `view → Conv1D → view`, `split → view → transpose` | views that lead to an op, or follow it, drawn in its box; the op stands in its place |
 | `getitem [:, -1]`, `getitem [tensor]` | the part that is taken: by place, or by a tensor of places or of truth values |
 | `3 outputs`, `output 2 of 3`, `values` | one call with several outputs: all of them, or the one that the box stands for |
-| purple words at a line: `all 6`, `last round`, `first round`, `every round`, `same for all 12`, `one per copy`, `×4, in reverse`, \
-`last (1, 128, 4, 4)` | which copies or rounds give or read the tensor where it is not simply the last and the first, and what the \
+| purple words at a line: `all 6`, `3 outputs`, `last round`, `first round`, `every round`, `same for all 12`, `one per copy`, `×4, in reverse`, \
+`last (1, 128, 4, 4)` | which copies, rounds or outputs of one call give or read the tensor where it is not simply the last and the first, and what the \
 last gives where its size is another; `same for all 12`: one tensor enters every copy; `one per copy`: a tensor of its own for each; \
 `in reverse` pairs the last copy of one stack with the first of the other |
 | bridge | two lines that cross; lines that join have no bridge |

@@ -134,8 +134,7 @@ def _of_lines(shown: Display, scene: Scene, nodes: list[Node]) -> list[Sign]:
     words = [shape for shape in written if isinstance(shape, Words)]
     ends = {one.text for one in words if one.bold}
     if ends:
-        sample = min(ends, key=lambda text: (len(text), text))
-        signs.append(Sign(key="ends", meaning="at a line: which copies or rounds", sample=sample))
+        signs.append(_ends(ends))
     arguments = {part for one in words if not one.bold for part in one.text.split(",")}
     if arguments:
         signs.append(_arguments(arguments))
@@ -143,6 +142,13 @@ def _of_lines(shown: Display, scene: Scene, nodes: list[Node]) -> list[Sign]:
     if any(any(stroke.hops) for stroke in strokes):
         signs.append(Sign(key="bridge", meaning="lines cross, not join"))
     return signs
+
+
+def _ends(texts: set[str]) -> Sign:
+    """Return the sign of the words at lines; outputs of one call are no copies, and are not what it shows of them."""
+    copies = {text for text in texts if "output" not in text}
+    sample = min(copies or texts, key=lambda text: (len(text), text))
+    return Sign(key="ends", meaning=f"at a line: which {'copies or rounds' if copies else 'outputs'}", sample=sample)
 
 
 def _arguments(used: set[str]) -> Sign:

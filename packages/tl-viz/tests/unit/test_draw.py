@@ -145,7 +145,7 @@ def test_what_several_read_outside_of_a_module_names_the_first():
 def test_a_container_that_is_never_called_can_be_drawn(trace):
     drawing = trace.draw(module="transformer.h")
     titles = [[part.text for part in box.title] for box in drawing.scene.boxes()]
-    assert ["h.0…2", "Block", "×3 own weights", "12.4k params ×3 · 37.1k in all"] in titles
+    assert ["h.0…2", "Block", "×3 own weights", "12.4k params ×3 blocks · 37.1k in all"] in titles
 
 
 def test_frames_can_be_left_out(trace):

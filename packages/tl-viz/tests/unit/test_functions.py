@@ -71,7 +71,7 @@ def test_alike_calls_from_one_line_are_copies():
         for line, name in enumerate(("neg", "cos", "tanh", "sin", "abs", "sqrt", "relu"), start=6):
             x = run.op(name, x, frames=inside(line))
     drawing = run.done(run.op("log", x, frames=at(31))).draw()
-    assert boxes(drawing) == ["rotate() ×4 own weights 64 params ×4 · 256 in all"]
+    assert boxes(drawing) == ["rotate() ×4 own weights 64 params ×4 copies · 256 in all"]
 
 
 def test_what_was_called_from_one_line_at_two_times_is_not_joined():

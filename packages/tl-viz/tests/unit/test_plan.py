@@ -40,7 +40,7 @@ def test_counts_add_up_to_the_totals(trace, mode, view):
 
 def test_equal_blocks_are_drawn_once_and_counted():
     _, frames = texts(transformer(12).draw())
-    assert "h.0…11 Block ×12 own weights 12.4k params ×12 · 148k in all" in frames
+    assert "h.0…11 Block ×12 own weights 12.4k params ×12 blocks · 148k in all" in frames
 
 
 def test_twelve_and_forty_eight_blocks_differ_in_one_number():
@@ -97,7 +97,7 @@ def test_a_run_of_several_items_names_all_its_copies():
         x = run.layer(f"down.{index}", "Down", "linear", x, size=(8, 8))
         x = run.layer(f"pool.{index}", "Pool", "max_pool", x)
     _, frames = texts(run.done(x).draw(collapse="none", fold_repeats=True))
-    assert frames == ["down.0…3, pool.0…3 ×4 own weights 64 params ×4 · 256 in all"]
+    assert frames == ["down.0…3, pool.0…3 ×4 own weights 64 params ×4 copies · 256 in all"]
 
 
 def test_copies_that_also_read_one_parameter_together_claim_no_weights_of_their_own():
@@ -115,9 +115,12 @@ def test_copies_that_also_read_one_parameter_together_claim_no_weights_of_their_
 def test_layers_that_read_all_before_them_say_so():
     _, frames = texts(dense((6,)).draw(collapse="none", fold_repeats=True))
     said = "≈×6 own weights, each reads all before"
-    assert [title for title in frames if "×" in title] == [
-        f"layer1…6 DenseLayer {said} 1.17k…4.09k params ×6 · 15.8k in all"  # 73 for each channel that goes in: 16 to 56
-    ]
+    assert (
+        [title for title in frames if "×" in title]
+        == [
+            f"layer1…6 DenseLayer {said} 1.17k…4.09k params ×6 layers · 15.8k in all"  # 73 for each channel that goes in: 16 to 56
+        ]
+    )
     _, frames = texts(transformer(6).draw())
     assert not any("each reads all" in title for title in frames)
 
@@ -195,7 +198,9 @@ def test_blocks_that_are_wired_differently_are_not_folded():
             y = run.op("add", y, other if index == 3 else x)
             x = run.op("relu", y)
     _, frames = texts(run.done(x).draw(collapse="none", fold_repeats=True))
-    assert [title for title in frames if "×" in title] == ["block.0…2 Block ×3 own weights 64 params ×3 · 192 in all"]
+    assert [title for title in frames if "×" in title] == [
+        "block.0…2 Block ×3 own weights 64 params ×3 blocks · 192 in all"
+    ]
 
 
 def test_parameters_are_counted_once():

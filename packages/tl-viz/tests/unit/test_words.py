@@ -86,7 +86,7 @@ def test_copies_say_what_each_has_and_all_have():
             x = run.op("add", x, run.op("relu", y))
     trace = run.done(x)
     opened = trace.draw(collapse="none", fold_repeats=True)
-    assert titles(opened) == ["h.0…2 Block ×3 own weights 80 params ×3 · 240 in all"]
+    assert titles(opened) == ["h.0…2 Block ×3 own weights 80 params ×3 blocks · 240 in all"]
     assert rows_of(opened, "a") == [["a", "Linear", "(1, 8) · 80 params ×3"]]
     closed = trace.draw(depth=1, fold_repeats=True)
     assert [row for rows in rows_of(closed, "h.0…2") for row in rows][2:] == [
@@ -99,7 +99,7 @@ def test_copies_say_what_each_has_and_all_have():
 def test_copies_of_different_sizes_say_the_first_and_the_last():
     drawing = picture(load("unet"), DEFAULTS)
     # DoubleConv(a, b) has 9ab + 9bb + 6b: 2,832 for (3, 16), 14,016, 55,680, and 221,952 for (64, 128)
-    assert titles(drawing)[0] == "down.0…3, pool ≈×4 own weights 2.83k…222k params ×4 · 294k in all"
+    assert titles(drawing)[0] == "down.0…3, pool ≈×4 own weights 2.83k…222k params ×4 copies · 294k in all"
     assert rows_of(drawing, "pool") == [["pool", "MaxPool2d", "(1, 16…128, 32…4, 32…4)"]]
 
 
@@ -110,7 +110,7 @@ def test_copies_that_alternate_are_named_copy_by_copy():
         kind, function = ("Stage", "linear") if index % 2 else ("Merging", "conv2d")
         x = run.layer(f"features.{index}", kind, function, x, size=(8, 8))
     (title,) = titles(run.done(x).draw(collapse="none", fold_repeats=True))
-    assert title == "features.1–2, 3–4, 5–6 ×3 own weights 128 params ×3 · 384 in all"
+    assert title == "features.1–2, 3–4, 5–6 ×3 own weights 128 params ×3 copies · 384 in all"
 
 
 def test_many_copies_that_alternate_name_the_first_and_the_last():
@@ -120,7 +120,7 @@ def test_many_copies_that_alternate_name_the_first_and_the_last():
         kind, function = ("Dropout", "dropout") if index % 2 else ("Linear", "linear")
         x = run.layer(f"net.{index}", kind, function, x, size=None if index % 2 else (8, 8))
     (title,) = titles(run.done(x).draw(collapse="none", fold_repeats=True))
-    assert title == "net.0–1, 2–3 … 8–9 ×5 own weights 64 params ×5 · 320 in all"
+    assert title == "net.0–1, 2–3 … 8–9 ×5 own weights 64 params ×5 copies · 320 in all"
 
 
 def test_numbers_that_are_left_out_are_not_in_the_range():

@@ -23,16 +23,19 @@ class Around:
     """How many passes a frame around it speaks of already."""
     shifts: tuple[int, ...] = HERE
     """How far from its place in the first copy it stands in each copy with weights of its own."""
+    noun: str = ""
+    """What those copies are called: `layers`; empty where there is one."""
     last: int = 0
     """How far from there it stands in the last copy."""
 
-    def into(self, branch: Branch, frame: str, rounds: int) -> Around:
+    def into(self, branch: Branch, frame: str, rounds: int, noun: str) -> Around:
         """Return what stands around the children of an open branch."""
         return Around(
             frame=frame,
             copies=self.copies * branch.copies,
             rounds=rounds,
             shifts=shifts_of(branch, self.shifts),
+            noun=noun,
             last=self.last_of(branch),
         )
 

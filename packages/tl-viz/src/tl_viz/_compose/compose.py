@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from tl_viz._compose.address import address_of
 from tl_viz._compose.around import Around
 from tl_viz._compose.follow import follow
-from tl_viz._compose.label import Wishes, box_size, frame_title, is_one_call, names, node_rows
-from tl_viz._compose.sums import COMPUTED, calls_of, ops_of, ops_text, params_text, rounds_of
+from tl_viz._compose.label import Wishes, box_size, frame_title, names, node_rows
+from tl_viz._compose.noun import noun_of
+from tl_viz._compose.sums import COMPUTED, calls_of, is_one_call, ops_of, ops_text, params_text, rounds_of
 from tl_viz._compose.trail import draw_edges
 from tl_viz._names import amount, count
 from tl_viz._scene import Box, Node, NodeRole, Scene
@@ -94,6 +95,7 @@ def _item(work: _Work, branch: Branch, around: Around) -> list[Node | Box]:
         branch,
         calls[branch.call].address if branch.kind == "module" else around.frame,
         around.rounds if bare else max(around.rounds, rounds_of(work.plan.tree, branch)),
+        noun_of(work.plan.tree, branch, around.noun),
     )
     children: list[Node | Box] = []
     for child in branch.children:

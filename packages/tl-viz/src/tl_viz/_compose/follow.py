@@ -25,6 +25,8 @@ class Trail:
     """Number of a copy -> the run, which copy of it, and the copy of an outer run that it stands in, or -1."""
     looped: list[bool]
     """Run -> whether its copies are calls of one module."""
+    stacks: list[Branch]
+    """Run -> the branch whose copies they are."""
     branch: list[Branch]
     """Number of an item -> what it stands for."""
 
@@ -32,7 +34,7 @@ class Trail:
 def follow(plan: Plan, keys: dict[int, str]) -> Trail:
     """Return where every op went. `keys` holds the key of each visible branch by its id."""
     total = len(plan.tree.op_at)
-    trail = Trail([-1] * total, [], list(range(total)), [-1] * total, [], [], [])
+    trail = Trail([-1] * total, [], list(range(total)), [-1] * total, [], [], [], [])
     if plan.tree.root.children:
         _visit(plan, plan.tree.root, -1, trail, keys)
     return trail
@@ -44,6 +46,7 @@ def _visit(plan: Plan, branch: Branch, outer: int, trail: Trail, keys: dict[int,
     if branch.copies > 1:
         run = len(trail.looped)
         trail.looped.append(branch.looped)
+        trail.stacks.append(branch)
         trail.copies.append((run, 0, outer))
         outer = len(trail.copies) - 1
     if outer >= 0:

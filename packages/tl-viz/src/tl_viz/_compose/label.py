@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from tl_viz._compose.address import address_of, run_address
 from tl_viz._compose.inside import inside, own_params
+from tl_viz._compose.noun import noun_of
+from tl_viz._compose.outlet import shapes_of, shapes_text
 from tl_viz._compose.reader import reader_names
 from tl_viz._compose.shared import shared_text
-from tl_viz._compose.sums import calls_of, has_own, ops_text, params_of, params_text, rounds_of, shifts_of
+from tl_viz._compose.sums import calls_of, has_own, is_one_call, ops_text, params_of, params_text, rounds_of, shifts_of
 from tl_viz._measure import SLOT_SIZE, shorten, text_width
-from tl_viz._names import address_range, count, relative, shape_range, summary
+from tl_viz._names import address_range, count, relative, summary
 from tl_viz._plan import CONTAINERS, is_first_unlike
 from tl_viz._scene import TextRow
 
@@ -307,32 +309,11 @@ def badge_text(tree: Tree, branch: Branch, *, around: int = 1) -> str:
     return f"×{rounds} rounds, same weights" if params_of(tree, branch) else f"×{rounds} rounds"
 
 
-def is_one_call(tree: Tree, branch: Branch) -> bool:
-    """Whether the copies of a leaf are the outputs of one call."""
-    made_by = tree.network.made_by
-    return (
-        branch.copies > 1
-        and branch.kind == "op"
-        and bool(made_by)
-        and made_by[branch.op] > 0
-        and all(made_by[tree.op_at[at]] == made_by[branch.op] for at in branch.others)
-    )
-
-
 def _shape(tree: Tree, branch: Branch, around: Around) -> str:
-    """Return the shape of what a branch gives away last, from the first to the last copy where they differ."""
-    shapes, op_at = tree.network.shapes, tree.op_at
-    if branch.end == branch.first or branch.kind in {"segment", "constants"}:
-        return ""
-    at = _outlet(tree, branch.first, branch.end)
-    return shape_range(shapes[op_at[at]], shapes[op_at[at + around.last_of(branch)]])
-
-
-def _outlet(tree: Tree, first: int, end: int) -> int:
-    for at in range(end - 1, first - 1, -1):
-        if any(not first <= reader < end for reader in tree.readers[at]):
-            return at
-    return end - 1
+    """Return the shapes of what a branch gives away, as many as there is room for."""
+    found = shapes_of(tree, branch, around.last_of(branch))
+    text = shapes_text(found)
+    return text if text_width(text, DETAIL) <= WIDEST else shapes_text(found, 1)
 
 
 def frame_title(tree: Tree, branch: Branch, wishes: Wishes, around: Around) -> tuple[TextRow, ...]:
@@ -355,7 +336,8 @@ def frame_title(tree: Tree, branch: Branch, wishes: Wishes, around: Around) -> t
         parts.append(TextRow(text=shorten(text, WIDEST, DETAIL), size=DETAIL, muted=True))
     if badge:
         parts.append(TextRow(text=badge, size=DETAIL + 0.5, bold=True))
-    params = params_text(tree, branch, around.shifts) if "params" in wishes.fields else ""
+    noun = noun_of(tree, branch, around.noun)
+    params = params_text(tree, branch, around.shifts, noun) if "params" in wishes.fields else ""
     if params and branch.kind in {"module", "function", "run"}:
         parts.append(TextRow(text=params, size=DETAIL, muted=True))
     return tuple(parts)

@@ -46,6 +46,18 @@ def has_own(tree: Tree, branch: Branch) -> bool:
     return True
 
 
+def is_one_call(tree: Tree, branch: Branch) -> bool:
+    """Whether the copies of a leaf are the outputs of one call."""
+    made_by = tree.network.made_by
+    return (
+        branch.copies > 1
+        and branch.kind == "op"
+        and bool(made_by)
+        and made_by[branch.op] > 0
+        and all(made_by[tree.op_at[at]] == made_by[branch.op] for at in branch.others)
+    )
+
+
 def _params(tree: Tree, first: int, end: int) -> int:
     params, op_at = tree.network.params, tree.op_at
     return sum(params[op_at[at]] for at in range(first, end))
@@ -75,13 +87,14 @@ def calls_of(tree: Tree, first: int, end: int, *, once: bool = False) -> int:
     return total
 
 
-def params_text(tree: Tree, branch: Branch, around: tuple[int, ...] = HERE) -> str:
+def params_text(tree: Tree, branch: Branch, around: tuple[int, ...] = HERE, noun: str = "") -> str:
     """Return the parameters of a branch: of each copy, and of all where it is a stack itself.
 
     Args:
         tree: the network.
         branch: what is asked about.
         around: the shifts of the frame that it stands in.
+        noun: what the copies are called, where that is to be written: `147k params ×4 layers`.
     """
     stack = branch.copies > 1 and not branch.looped
     end = branch.end if stack else branch.last_end
@@ -93,7 +106,7 @@ def params_text(tree: Tree, branch: Branch, around: tuple[int, ...] = HERE) -> s
         return f"{amount(total)} params"
     if min(each) == 0:  # one of them holds what the others read too
         return f"{amount(total)} params in all"
-    text = f"{_span(each)} params ×{len(each)}"
+    text = f"{_span(each)} params ×{len(each)} {noun}".rstrip()
     return f"{text} · {amount(total)} in all" if stack else text
 
 

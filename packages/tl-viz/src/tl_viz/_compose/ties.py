@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tl_viz._compose.sums import is_one_call
 from tl_viz._names import shape_text
+from tl_viz._plan import GROWING
 
 if TYPE_CHECKING:
     from tl_viz._compose.follow import Trail
     from tl_viz._plan import Tree
+
+SAME = "same for all"
+"""How the text begins that one tensor enters every copy."""
 
 Path = tuple[tuple[int, int], ...]
 """Runs that a place stands in and which copy of each, the outermost first."""
@@ -36,6 +41,8 @@ class Ties:
         """Two items -> the last stacks that a line between them leaves and enters."""
         self.rounds: dict[tuple[int, int], dict[str, int]] = {}
         """Two items -> which rounds of a loop give or read what goes from the first to the second, and how many there are."""
+        self.single: set[tuple[int, int]] = set()
+        """Two items of which the second reads what the first gives otherwise than in a list of any length."""
         self.ends_here: set[tuple[int, int]] = set()
         """Two items of which the second is an output: what it reads leaves the network."""
         self.paths: dict[int, Path] = {-1: ()}
@@ -66,6 +73,8 @@ class Ties:
         if entered and network.made_by and self._outputs_of_one_call(reader, entered):
             entered = ()
         self.runs[pair] = (left, entered)
+        if network.functions[tree.op_at[reader]] not in GROWING:
+            self.single.add(pair)
         if network.roles[tree.op_at[reader]] == "output":
             self.ends_here.add(pair)
         tie = _Tie(source, tuple([index for _, index in left]), tuple([index for _, index in entered]))
@@ -98,12 +107,15 @@ class Ties:
         if left and entered and len(given) > 1 and len(read) > 1 and pair not in self.ends_here:
             return _in_pairs({(tie.given, tie.read) for tie in ties})
         words: list[str] = []
-        if left and self._is_last(left, given) and not self._looped(left):
+        if left and self._is_call(left):
+            words.append(self._outputs(left, given))
+        elif left and self._is_last(left, given) and not self._looped(left):
             words.append(self._grown(ties[0].source))
         elif left:
             words.append(self._given(left, given, len({tie.source for tie in ties})))
         if entered and pair not in self.ends_here and not (self._is_first(entered, read) and not self._looped(entered)):
-            words.append(self._read(entered, read, ties))
+            word = self._read(entered, read, ties)
+            words.append("" if word.startswith(SAME) and self._is_dense(entered) and pair not in self.single else word)
         return ", ".join([word for word in words if word])
 
     def _grown(self, source: int) -> str:
@@ -127,6 +139,21 @@ class Ties:
         made_by, op_at = self.tree.network.made_by, self.tree.op_at
         first = made_by[op_at[branch.first]]
         return first > 0 and all(made_by[op_at[start]] == first for start in branch.others)
+
+    def _is_call(self, path: Path) -> bool:
+        """Whether the copies that a line leaves are the outputs of one call."""
+        return len(path) == 1 and is_one_call(self.tree, self.trail.stacks[path[0][0]])
+
+    def _is_dense(self, path: Path) -> bool:
+        """Whether the stack that a line enters says itself that each copy reads all before it."""
+        return len(path) == 1 and self.trail.stacks[path[0][0]].dense
+
+    def _outputs(self, path: Path, given: set[tuple[int, ...]]) -> str:
+        """Return which outputs of one call a line carries."""
+        total = self._count(path)
+        if len(given) == total:
+            return f"{total} outputs"
+        return f"output {min(given)[0] + 1} of {total}" if len(given) == 1 else f"{len(given)} of {total} outputs"
 
     def _looped(self, path: Path) -> bool:
         return self.trail.looped[path[0][0]]
@@ -152,7 +179,7 @@ class Ties:
             return self._some(path, copies)
         sources, pairs = {tie.source for tie in ties}, {(tie.source, tie.read) for tie in ties}
         if len(pairs) == len(sources) * total:
-            return "every round" if self._looped(path) else f"same for all {total}"
+            return "every round" if self._looped(path) else f"{SAME} {total}"
         own = len(pairs) == len(sources) == total
         return ("one per " if own else "into every ") + ("round" if self._looped(path) else "copy")
 
@@ -177,5 +204,5 @@ def _in_pairs(pairs: set[tuple[tuple[int, ...], tuple[int, ...]]]) -> str:
     if alone and read == sorted(read, reverse=True):
         return f"×{len(pairs)}, in reverse"
     if len(pairs) == len(set(given)) * len(set(read)):
-        return f"all {len(set(given))}, same for all {len(set(read))}"
+        return f"all {len(set(given))}, {SAME} {len(set(read))}"
     return f"×{len(pairs)}"

@@ -92,7 +92,7 @@ def _drop_lone_slots(found: _Found) -> None:
 def _edge(trail: Trail, found: _Found, source: int, readers: list[int], role: EdgeRole, *, label: str = "") -> Edge:
     slots = tuple([",".join(found.slots.get((source, reader), ())) for reader in readers]) if found.slots else ()
     ends = tuple([found.ends.get((source, reader), "") for reader in readers]) if role == "data" else ()
-    ends = tuple([text if text not in ends[:at] or not text.startswith(GIVEN) else "" for at, text in enumerate(ends)])
+    ends = tuple([text if text not in ends[:at] or not _is_given(text) else "" for at, text in enumerate(ends)])
     return Edge(
         source=trail.keys[source],
         targets=tuple([trail.keys[reader] for reader in readers]),
@@ -101,6 +101,10 @@ def _edge(trail: Trail, found: _Found, source: int, readers: list[int], role: Ed
         slots=slots if any(slots) else (),
         ends=ends if any(ends) else (),
     )
+
+
+def _is_given(text: str) -> bool:
+    return text.startswith(GIVEN) or text.endswith(" outputs") or text.startswith("output ")
 
 
 def _one_faint(edges: list[Edge]) -> list[Edge]:

@@ -1,6 +1,7 @@
 """The planner: which modules of a network are drawn open, closed, or folded."""
 
 from tl_viz._plan.branch import CONTAINERS as CONTAINERS
+from tl_viz._plan.branch import GROWING as GROWING
 from tl_viz._plan.branch import Branch as Branch
 from tl_viz._plan.branch import Tree as Tree
 from tl_viz._plan.budget import COLLAPSE_OPTIMIZER_MAX_OPS as COLLAPSE_OPTIMIZER_MAX_OPS
