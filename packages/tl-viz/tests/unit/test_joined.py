@@ -44,7 +44,7 @@ def test_the_numbers_of_arguments_see_through_views():
     one, other = run.op("exp", x), run.op("relu", x)
     y = run.op("matmul", one, run.op("transpose", run.op("view", other)))
     drawing = run.done(run.op("add", y, run.op("exp", other))).draw(fold_repeats=False)  # so the views lead to `matmul`
-    assert rows_of(drawing, "matmul") == [["matmul", "view → transpose → matmul", "(1, 8)"]]
+    assert rows_of(drawing, "matmul") == [["matmul", "2: view → transpose", "(1, 8)"]]
     assert sorted(slot for edge in drawing.scene.edges for slot in edge.slots if slot) == ["1", "2"]
 
 
@@ -55,7 +55,7 @@ def test_equal_views_that_lead_to_one_op_are_no_run_of_their_own():
     seen = [run.op("transpose", run.op("view", part)) for part in parts]
     drawing = run.done(run.op("attention", *seen), run.op("cat", *parts)).draw(fold_repeats=True)
     node = next(node for node in drawing.scene.nodes() if node.rows[0].text == "attention")
-    assert [row.text for row in node.rows] == ["attention", "view ×3, transpose ×3 → attention", "(1, 8)"]
+    assert [row.text for row in node.rows] == ["attention", "1, 2, 3: view → transpose", "(1, 8)"]
     assert node.ops == 7
 
 
@@ -158,7 +158,7 @@ def test_a_view_of_a_parameter_belongs_to_the_op_that_reads_it():
     drawing = run.done(run.op("matmul", x, weight, shape=(1, 4))).draw(fold_repeats=False)
     assert rows_of(drawing, "transpose") == []
     assert rows_of(drawing, "matmul table") == [
-        ["matmul table", "parameter (4, 8)", "transpose → matmul", "(1, 4) · 32 params"]
+        ["matmul table", "parameter (4, 8)", "parameter: transpose", "(1, 4) · 32 params"]
     ]
     assert [node.learned for node in drawing.scene.nodes() if node.rows[0].text == "matmul table"] == [True]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from math import sqrt
 from typing import TYPE_CHECKING
 
 from tl_viz._compose.address import address_of, run_address
 from tl_viz._compose.inside import inside, own_params
+from tl_viz._compose.joined import DETAIL, TITLE, WIDEST, function_text, joined_lines
 from tl_viz._compose.noun import noun_of
 from tl_viz._compose.outlet import shapes_of, shapes_text
 from tl_viz._compose.reader import reader_names
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from tl_viz._network import Network
     from tl_viz._plan import Branch, Tree
 
-TITLE, DETAIL = 11.5, 9.5
-WIDEST = 240.0
-"""A line of text longer than this is shortened."""
-SHORT = {"scaled_dot_product_attention": "attention"}
-"""What an op is called in the line of the views beside it, where its own name would fill the line."""
 MOST_HOLDERS = 6
 """A piece of a module is named after what holds parameters in it where there are no more than so many."""
 NAMED = 4
@@ -113,7 +108,7 @@ def node_rows(tree: Tree, branch: Branch, wishes: Wishes, around: Around) -> tup
 def _content(tree: Tree, branch: Branch) -> list[str]:
     """Return what a node holds besides the op or module that gave it its name."""
     if branch.kind == "chain":
-        return _joined(tree, branch)
+        return joined_lines(tree, branch)
     if branch.kind in {"op", "constants"}:
         return []
     network = tree.network
@@ -156,34 +151,6 @@ def _facts(tree: Tree, branch: Branch, wanted: tuple[str, ...], around: Around) 
         sized = any(not tree.fixed[tree.op_at[at]] for at in branch.outside)
         facts.append("reads no input value" if sized or branch.op < 0 else "")
     return [fact for fact in facts if fact]
-
-
-def _joined(tree: Tree, branch: Branch) -> list[str]:
-    """Return what else a chain holds: the views before and after its op, which is named too, and outputs that nobody reads."""
-    functions, parents = tree.network.functions, tree.network.parents
-    at = next(index for index, child in enumerate(branch.children) if child.op == branch.op)
-    leads = [child.op for child in branch.children[:at]]
-    before = [function_text(tree, op) for op in leads]
-    if any(parents[op] != (above,) for above, op in pairwise(leads)):  # they lead to it side by side
-        before = [summary([functions[op] for op in leads], most=2)]
-    own = tree.network.calls[branch.call].class_name if branch.call >= 0 else functions[branch.op]
-    after = [function_text(tree, child.op) for child in branch.children[at + 1 :] if tree.readers[child.first]]
-    unread = len(branch.children) - 1 - len(leads) - len(after)
-    lines = [_way(before, SHORT.get(own, own), after)] if before or after else []
-    return [*lines, f"+ {count(unread, 'output')} that nothing reads"] if unread else lines
-
-
-def _way(before: list[str], own: str, after: list[str]) -> str:
-    """Return functions in the order of their calls as one line; where there is no room for all, some are counted."""
-    texts = [
-        " → ".join([*_few(before, most), own, *_few(after, most)])
-        for most in range(2 if before and after else 3, 0, -1)
-    ]
-    return next((text for text in texts if text_width(text, DETAIL) <= WIDEST), texts[-1])
-
-
-def _few(functions: list[str], most: int) -> list[str]:
-    return functions if len(functions) <= most else [*functions[: most - 1], f"{len(functions) - most + 1} more"]
 
 
 def names(tree: Tree, branch: Branch, around: Around) -> tuple[str, str]:
@@ -270,22 +237,6 @@ def _says(place: str, role: str) -> bool:
     """Whether the name of an input, output, buffer or constant says already what it is: `output.logits`, `input_1`."""
     rest = place.removeprefix(role)
     return rest != place and (not rest or rest[0] == "." or (rest[0] == "_" and rest[1:].replace("_", "").isdigit()))
-
-
-def function_text(tree: Tree, op: int, last: int = 0) -> str:
-    """Return the name of a function, with the part that it takes: `getitem [:, -1]`.
-
-    Args:
-        tree: the network.
-        op: the op that runs it.
-        last: how far from there the op stands that stands for it in the last copy.
-    """
-    network = tree.network
-    name, one = network.functions[op], network.indices.get(op, "")
-    other = network.indices.get(tree.op_at[tree.place[op] + last], "") if last else one
-    if not one or not other:
-        return name
-    return f"{name} {one}" if one == other else f"{name} {one} … {other}"
 
 
 def badge_text(tree: Tree, branch: Branch, *, around: int = 1) -> str:
