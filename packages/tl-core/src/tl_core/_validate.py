@@ -152,7 +152,7 @@ class _Validation:
         )
         self._findings: list[Finding] = []
         self._unverified: dict[int, str] = {}
-        self._memory = BufferMemory(self._records)
+        self._memory = BufferMemory(self._records, truth.buffers_sharing)
 
     def run(self) -> ValidationStatus:
         """Check everything; the generators are left as they were."""

@@ -66,6 +66,8 @@ class GroundTruth:
     """Buffers after the recorded run."""
     buffers_replaced: frozenset[str] = frozenset()
     """Addresses at which the recorded run left another tensor than it found: no write has to explain its value."""
+    buffers_sharing: frozenset[str] = frozenset()
+    """Addresses of buffers whose memory other tensors of the model show too: a write into these reaches them."""
     modules: Sequence[ModuleTruth] | None = None
     """Module calls in the order in which they began."""
     random_state: object = None

@@ -55,7 +55,7 @@ def _op_messages(
         yield f"a parent is listed twice in {list(op.parents)}"
     if (op.kind == "op") != (op.call is not None):
         yield f"it is of kind {op.kind!r} and {'has a' if op.call else 'has no'} call"
-    if op.kind in {"input", "constant"} and op.parents:
+    if op.kind == "input" and op.parents:
         yield f"it is of kind {op.kind!r} and has parents"
     if op.call is not None and (op.call.index >= len(records.calls) or records.calls[op.call.index] is not op.call):
         yield "its call is not among the calls of the trace"

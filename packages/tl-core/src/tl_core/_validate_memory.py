@@ -8,7 +8,7 @@ from tl_core._record import AliasRead, OpRecord
 from tl_core._replay import leaves_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tl_core._record import CallRecord, Records
     from tl_core._validate_call import Verdict
@@ -21,13 +21,13 @@ MAX_VIEW_DEPTH = 16
 class BufferMemory:
     """What recorded writes leave in the buffers of the model, computed again."""
 
-    def __init__(self, records: Records) -> None:
+    def __init__(self, records: Records, sharing: Iterable[str] = ()) -> None:
         self._address: dict[int, str] = {op.index: op.address for op in records.ops if op.kind == "buffer"}
         """By op index: the buffer whose memory its value is."""
         self._reread = [op for op in records.ops if op.kind == "buffer" and op.parents]
         self._ops = records.ops
         self.written: dict[str, object] = {}
-        self.unsure: set[str] = set()
+        self.unsure = set(sharing)
         self.read_again: list[tuple[OpRecord, object]] = []
         self._next = 0
 

@@ -8,6 +8,7 @@ from tl_core import OpKind, OpRecord, ParamRecord
 from tl_torch._constants import find_constant
 from tl_torch._frames import caller
 from tl_torch._torch_private import UninitializedTensorMixin, is_dead_transform_wrapper
+from tl_torch._writes import Region, last_writers
 
 if TYPE_CHECKING:
     import torch
@@ -83,8 +84,12 @@ class Origins:
     def _first_read(self, tensor: torch.Tensor, held: Held) -> Entry:
         """Record a tensor that the model holds."""
         memory, shape = self._memories.get(id(tensor)), self._sources.shape_of(tensor)
+        parents: tuple[int, ...] = ()
+        if memory is not None and memory.writes:  # through another tensor of the model that shows the same memory
+            writes, _ = last_writers(Region(tensor), memory.writes, -1)
+            parents = tuple(dict.fromkeys(write.record.index for write in writes))
         record = self._builder.source(
-            held.kind, held.address, shape, tensor.dtype, tensor.device, tensor.requires_grad
+            held.kind, held.address, shape, tensor.dtype, tensor.device, tensor.requires_grad, None, parents
         )  # fmt: skip
         if memory is None:
             memory = self._ledger.memory_for(tensor, record)

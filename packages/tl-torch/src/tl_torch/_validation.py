@@ -24,7 +24,7 @@ from tl_torch._replay import TorchExaminer
 from tl_torch._trace import trace
 from tl_torch._validation_backward import backward_status
 from tl_torch._validation_forward import plain_forward
-from tl_torch._validation_state import ModelState, RandomState, fresh
+from tl_torch._validation_state import ModelState, RandomState, fresh, sharing_buffers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -123,6 +123,7 @@ def _validation(
         buffers_after=buffers_after,
         buffers_recorded=_buffers(target),
         buffers_replaced=frozenset(name for name in found if left.get(name) is not found[name]),
+        buffers_sharing=sharing_buffers(target.model),
         modules=modules,
         random_state=random_state,
         random_state_after=TorchExaminer().random_state(),

@@ -6,13 +6,14 @@ import copy
 import random
 import sys
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast, final
 
 import torch
 from torch import nn
 
 from tl_torch._generators import generators_of
+from tl_torch._ledger import NO_STORAGE
 from tl_torch._structure import readable_tensors, tensors_in
 from tl_torch._torch_private import storage_key
 from tl_torch._values import same
@@ -35,7 +36,7 @@ class ModelState:
         ]
         """Lists, dicts and sets among the attributes (parameters, buffers and children stand in such) as they are."""
         named = {id(tensor): tensor for _, tensor in tensors_in([args, kwargs])}
-        held = {id(tensor): tensor for module, _ in self._modules for tensor in _held(module)}
+        held = {id(tensor): tensor for tensor in _held_tensors(model)}
         self._tensors = [(one, one.detach(), one.detach().clone()) for one in {**named, **held}.values()]
         """Each with what shows its memory and shape, and with its value."""
         self._values = {id(tensor): value for tensor, _, value in self._tensors}
@@ -73,10 +74,30 @@ def _was_moved(tensor: torch.Tensor, place: torch.Tensor) -> bool:
     )
 
 
-def _held(module: nn.Module) -> list[torch.Tensor]:
+def sharing_buffers(model: nn.Module) -> frozenset[str]:
+    """Addresses of the buffers whose memory another tensor of the model shows too."""
+    holders: dict[int, set[int]] = {}
+    for tensor in _held_tensors(model):
+        holders.setdefault(_memory_key(tensor), set()).add(id(tensor))
+    found = cast("Iterator[tuple[str, torch.Tensor]]", model.named_buffers())
+    return frozenset(name for name, buffer in found if len(holders[_memory_key(buffer)]) > 1)
+
+
+def _memory_key(tensor: torch.Tensor) -> int:
+    """Identity of the storage of a tensor, or of the tensor where it has no ordinary one."""
+    try:
+        return storage_key(tensor)
+    except NO_STORAGE:
+        return -id(tensor)
+
+
+def _held_tensors(model: nn.Module) -> Iterator[torch.Tensor]:
+    """Every tensor that a model can reach: parameters, buffers and what lies in attributes; some more than once."""
     unreadable: dict[str, str] = {}  # the trace has a row for each
-    found = [readable_tensors(value, name, unreadable) for name, value in vars(module).items()]
-    return [tensor for attribute in found for _, tensor in attribute]
+    for module in model.modules():
+        for name, value in vars(module).items():
+            for _, tensor in readable_tensors(value, name, unreadable):
+                yield tensor
 
 
 def _refill(container: Any, content: Any) -> None:
