@@ -79,8 +79,7 @@ def sharing_buffers(model: nn.Module) -> frozenset[str]:
     holders: dict[int, set[int]] = {}
     for tensor in _held_tensors(model):
         holders.setdefault(_memory_key(tensor), set()).add(id(tensor))
-    found = cast("Iterator[tuple[str, torch.Tensor]]", model.named_buffers())
-    return frozenset(name for name, buffer in found if len(holders[_memory_key(buffer)]) > 1)
+    return frozenset(name for name, buffer in model.named_buffers() if len(holders[_memory_key(buffer)]) > 1)
 
 
 def _memory_key(tensor: torch.Tensor) -> int:
