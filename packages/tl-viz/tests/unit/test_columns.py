@@ -24,8 +24,8 @@ def stacked(heights, *, skip=False):
 
 @pytest.mark.parametrize("skip", [False, True])
 def test_a_short_last_column_ends_where_the_picture_ends(skip):
-    """One node of 2,800 px and five of 40: the five stand beside its lower end, and their line climbs no higher than that."""
-    scene = stacked([2800.0] + [40.0] * 5, skip=skip)
+    """One node of 4,100 px and five of 40: the five stand beside its lower end, and their line climbs no higher than that."""
+    scene = stacked([4100.0] + [40.0] * 5, skip=skip)
     geometry = lay_out(scene)
     rects = geometry.rects
     assert rects["n1"].x > rects["n0"].x + rects["n0"].width
@@ -36,9 +36,14 @@ def test_a_short_last_column_ends_where_the_picture_ends(skip):
 
 
 def test_columns_of_like_length_begin_together():
-    scene = stacked([1000.0, 700.0, 40.0, 40.0, 40.0, 1500.0])
+    scene = stacked([1400.0, 1000.0, 40.0, 40.0, 40.0, 2200.0])
     geometry = lay_out(scene)
     heads = {round(rect.x): rect.y for rect in reversed([geometry.rects[node.key] for node in scene.nodes()])}
     assert len(heads) > 1
     assert max(heads.values()) - min(heads.values()) < 20
     assert all_faults(scene, geometry) == []
+
+
+def test_forty_items_stand_in_one_column():
+    geometry = lay_out(stacked([70.0] * 40))
+    assert {rect.x for key, rect in geometry.rects.items() if key} == {0.0}

@@ -8,7 +8,8 @@ from recorder import Recorder
 
 from tl_viz._draw import picture
 from tl_viz._plan import is_first_unlike, make_plan
-from tl_viz._plan.typical import open_unlike, typical_forms
+from tl_viz._plan.typical import typical_forms
+from tl_viz._plan.unlike import open_unlike
 from tl_viz._read import read
 
 
@@ -85,12 +86,6 @@ def test_resnet_shows_its_plain_shortcut_and_the_one_with_a_projection():
         if names[edge.source] == "relu" and sorted(names[key] for key in edge.targets) == ["add_", "conv1"]
     ]
     assert len(joins) == 1  # what goes into the typical block goes to its sum as it is
-
-
-def test_swin_shows_a_shifted_block_beside_the_plain_one():
-    assert {"features.1.0 SwinTransformerBlock", "features.1.1 SwinTransformerBlock"} <= set(
-        frames(picture(load("swin"), DEFAULTS))
-    )
 
 
 @pytest.mark.parametrize(("stage", "said"), [("layer2", True), ("layer1.0", False), ("layer1.1", False)])

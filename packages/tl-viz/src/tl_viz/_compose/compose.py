@@ -13,6 +13,7 @@ from tl_viz._compose.noun import noun_of
 from tl_viz._compose.sums import COMPUTED, calls_of, is_one_call, ops_of, ops_text, params_text, rounds_of
 from tl_viz._compose.trail import draw_edges
 from tl_viz._names import amount, count
+from tl_viz._plan import Likeness, find_likenesses
 from tl_viz._scene import Box, Node, NodeRole, Scene
 from tl_viz._theme import Theme, blend
 
@@ -35,6 +36,7 @@ class _Work:
     faint: set[str] = field(default_factory=set[str])
     tints: tuple[float, float] = (0.0, 1.0)
     largest: float = 0.0
+    likenesses: dict[int, Likeness] = field(default_factory=dict[int, Likeness])
 
 
 def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) -> Scene:
@@ -46,7 +48,7 @@ def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) ->
         wishes: which lines of text a node has.
         frames: draw a frame around what an open module holds.
     """
-    work = _Work(plan, theme, wishes, frames)
+    work = _Work(plan, theme, wishes, frames, likenesses=find_likenesses(plan))
     _scales(work)
     root = plan.tree.root
     children: list[Node | Box] = []
@@ -121,7 +123,7 @@ def _item(work: _Work, branch: Branch, around: Around) -> list[Node | Box]:
 def _node(work: _Work, branch: Branch, around: Around) -> Node:
     tree = work.plan.tree
     network = tree.network
-    rows = node_rows(tree, branch, work.wishes, around)
+    rows = node_rows(tree, branch, work.wishes, around, work.likenesses.get(id(branch)))
     role = _role(network, branch)
     several = len(branch.outside) > 1 or branch.op in network.back  # a lone line says nothing about its argument
     slots = network.slots.get(branch.op) if several else None

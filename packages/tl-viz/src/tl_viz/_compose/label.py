@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tl_viz._compose.address import address_of, run_address
 from tl_viz._compose.inside import inside, own_params
 from tl_viz._compose.joined import DETAIL, TITLE, WIDEST, function_text, joined_lines
+from tl_viz._compose.likeness import likeness_words
 from tl_viz._compose.noun import noun_of
 from tl_viz._compose.outlet import shapes_of, shapes_text
 from tl_viz._compose.reader import reader_names
@@ -22,7 +23,7 @@ from tl_viz._scene import TextRow
 if TYPE_CHECKING:
     from tl_viz._compose.around import Around
     from tl_viz._network import Network
-    from tl_viz._plan import Branch, Tree
+    from tl_viz._plan import Branch, Likeness, Tree
 
 MOST_HOLDERS = 6
 """A piece of a module is named after what holds parameters in it where there are no more than so many."""
@@ -73,7 +74,9 @@ def _row(text: str, *, title: bool = False) -> TextRow:
     return TextRow(text=shorten(text, WIDEST, size, title), size=size, bold=title, muted=not title)
 
 
-def node_rows(tree: Tree, branch: Branch, wishes: Wishes, around: Around) -> tuple[TextRow, ...]:
+def node_rows(
+    tree: Tree, branch: Branch, wishes: Wishes, around: Around, likeness: Likeness | None = None
+) -> tuple[TextRow, ...]:
     """Return the lines of a closed branch or a leaf.
 
     Args:
@@ -81,6 +84,7 @@ def node_rows(tree: Tree, branch: Branch, wishes: Wishes, around: Around) -> tup
         branch: what the node stands for.
         wishes: which lines are wanted.
         around: what stands around it.
+        likeness: how it differs from an open module that it is nearly like.
     """
     network = tree.network
     if branch.kind == "bundle":
@@ -96,7 +100,10 @@ def node_rows(tree: Tree, branch: Branch, wishes: Wishes, around: Around) -> tup
         rows.append(_row(kind))
     if badge:
         rows.append(TextRow(text=badge, size=DETAIL, bold=True))
-    rows += [_row(line) for line in _content(tree, branch) if line != title]
+    if likeness is None:
+        rows += [_row(line) for line in _content(tree, branch) if line != title]
+    else:
+        rows += [_row(line) for line in _lines(likeness_words(tree, likeness, around.frame), ", ")]
     rows += [_row(line) for line in _lines(_facts(tree, branch, wishes.fields, around))]
     if branch.op >= 0 and network.roles[branch.op] == "stop":
         rows += [_row(network.places[branch.op])]

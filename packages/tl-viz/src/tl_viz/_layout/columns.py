@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from tl_viz._layout.ranks import Ranks
 
-LONGEST = 2700.0
-"""A level longer than this is wrapped, so that with what stands above and below it there are no more than about three screens."""
+LONGEST = 4000.0
+"""A level longer than this is wrapped. The forty items of a picture by default fit below each other: who sees a second column takes
+it for a second branch, so there is none before a single one is past following."""
 
 SHAPE = 1.6
 """Width to height that the wrapped level should come near."""
@@ -34,7 +35,7 @@ Part = tuple[Level, list[int], list[int], list[int]]
 
 
 def wants_columns(level: Level, ranks: Ranks) -> bool:
-    """Whether the level is longer than three screens and has rows enough to be cut."""
+    """Whether the level is too long and has rows enough to be cut."""
     return ranks.rows >= FEWEST_ROWS and sum(_row_heights(level, ranks)) > LONGEST
 
 

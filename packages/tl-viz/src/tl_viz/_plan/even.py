@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tl_viz._plan.branch import NEVER_OPEN
 from tl_viz._plan.choose import MOST, PRICE, choose
-from tl_viz._plan.typical import open_unlike
+from tl_viz._plan.unlike import open_unlike
 from tl_viz._plan.worth import NAMED, entering, is_helper
 
 if TYPE_CHECKING:
