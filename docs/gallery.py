@@ -148,6 +148,8 @@ Each picture has a legend of its signs; this table is the long version.
 
 | Sign | What it means |
 |---|---|
+| `Bottleneck ×3, ×4, ×6, ×3 · 25.6M params in all`, `GRUCell ×500 rounds, same weights` | the line under the title: the blocks that the \
+network is made of, and how many stand in each row. Blocks inside of blocks are not named; where there are no blocks, layers are counted |
 | tinted box | holds parameters; how many stands in it. Inputs and outputs are round |
 | `add pos_embed`, `parameter (1, 197, 192)` | an op that reads a parameter itself, and the shape of that parameter; one that reads \
 several of one owner has the name of the owner: `qkv`, and `linear` below it |

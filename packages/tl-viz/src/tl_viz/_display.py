@@ -20,6 +20,9 @@ STACK_STEP = 4.0
 LINE_WIDTH = 1.2
 CORNER = 6.0
 NOTE_SIZE = 10.5
+MADE_SIZE = 11.0
+TITLE_ROOM, MADE_ROOM = 24.0, 18.0
+"""Height of the title, and of the line under it."""
 
 Point = tuple[float, float]
 
@@ -96,7 +99,7 @@ class Display:
 
 def display(scene: Scene, geometry: Geometry, theme: Theme, *, title: str = "") -> Display:
     """Return the display list of a scene that has been laid out: frames, then lines, then nodes, then notes."""
-    head = MARGIN + (24.0 if title else 0.0)
+    head = MARGIN + (TITLE_ROOM if title else 0.0) + (MADE_ROOM if scene.made else 0.0)
     groups: list[Group] = []
     nodes: list[Group] = []
     depth: dict[str, int] = {scene.root.key: 0}
@@ -119,6 +122,10 @@ def display(scene: Scene, geometry: Geometry, theme: Theme, *, title: str = "") 
     if title:
         words = _words(MARGIN, 22.0, TextRow(text=title, size=13.0, bold=True), theme)
         groups.append(Group("title", "note", (words,)))
+        width = max(width, words.width + 2 * MARGIN)
+    if scene.made:
+        words = _words(MARGIN, head - MADE_ROOM, TextRow(text=scene.made, size=MADE_SIZE), theme)
+        groups.append(Group("made", "note", (words,)))
         width = max(width, words.width + 2 * MARGIN)
     for number, note in enumerate(scene.notes):
         words = _words(MARGIN, height + 4, TextRow(text=note, size=NOTE_SIZE, muted=True), theme)

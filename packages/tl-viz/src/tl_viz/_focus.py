@@ -104,4 +104,5 @@ def _take(network: Network, order: list[tuple[int, Part]], inner: dict[int, int]
         calls=new_calls,
         roles=[own if role == "op" else role for own, (_, role) in zip(taken.roles, order, strict=True)],
         unseen={},
+        unread=0,
     )

@@ -60,6 +60,8 @@ class Network:
     """How many passes each op stands for; 1 everywhere in an unrolled picture."""
     rows: Sequence[tuple[str, ...]] = ()
     """Further lines of text for each op, already formatted; empty for none."""
+    unread: int = 0
+    """Number of parameter elements of the model that no op reads."""
     links: Sequence[str] = ()
     """Address of the source line of each op; empty for none."""
     tips: Sequence[str] = ()

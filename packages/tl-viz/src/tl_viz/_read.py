@@ -102,6 +102,7 @@ def read(trace: Trace, options: Options) -> Network:
         tints=measure(ops, options.color_by, "color_by") if options.color_by is not None else {},
         sizes=measure(ops, options.size_by, "size_by") if options.size_by is not None else {},
         unseen=unseen,
+        unread=_unread(trace, every),
         owners=[op.label for op in ops],
         made_by=[op.func_call_id for op in ops],
         turns=turns_of(ran, place) if rolled else {},
@@ -262,6 +263,12 @@ def _params(trace: Trace, ops: list[Op]) -> tuple[list[int], list[bool]]:
         counts.append(sum(size[address] for address in fresh))
         learned.append(bool(addresses))
     return counts, learned
+
+
+def _unread(trace: Trace, every: list[Op]) -> int:
+    """Return how many parameter elements no op reads."""
+    read = {address for op in every for address in op.params}
+    return sum(prod(param.shape) for param in trace.params if param.address not in read)
 
 
 def _marked(trace: Trace, ops: list[Op], options: Options) -> set[int]:

@@ -110,6 +110,8 @@ class Scene:
     """The outermost frame, itself not drawn."""
     edges: tuple[Edge, ...]
     """Every visible connection."""
+    made: str = ""
+    """The line under the title: what the network is made of."""
     notes: tuple[str, ...] = field(default=())
     """Lines that stand under the picture: what was left out, and why."""
 

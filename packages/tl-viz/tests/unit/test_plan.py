@@ -205,7 +205,7 @@ def test_blocks_that_are_wired_differently_are_not_folded():
 
 def test_parameters_are_counted_once():
     trace = transformer(12)
-    assert f"{tl_viz._names.amount(weight_count(trace))} params" in trace.draw().notes[0]
+    assert f"{tl_viz._names.amount(weight_count(trace))} params in all" in trace.draw().scene.made
 
 
 def test_branches_that_go_different_ways_are_not_folded():

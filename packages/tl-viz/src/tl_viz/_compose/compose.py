@@ -9,6 +9,7 @@ from tl_viz._compose.address import address_of
 from tl_viz._compose.around import Around
 from tl_viz._compose.follow import follow
 from tl_viz._compose.label import Wishes, box_size, frame_title, names, node_rows
+from tl_viz._compose.made import made_of
 from tl_viz._compose.noun import noun_of
 from tl_viz._compose.sums import COMPUTED, calls_of, is_one_call, ops_of, ops_text, params_text, rounds_of
 from tl_viz._compose.trail import draw_edges
@@ -58,7 +59,7 @@ def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) ->
     faint = {number for number, key in enumerate(trail.keys) if key in work.faint}
     edges = draw_edges(plan, trail, faint)
     box = Box(key="", role="root", title=(), children=tuple(children))
-    return Scene(root=box, edges=edges, notes=_notes(plan, work))
+    return Scene(root=box, edges=edges, made=made_of(plan.tree.network), notes=_notes(plan, work))
 
 
 def _scales(work: _Work) -> None:
@@ -222,14 +223,10 @@ def _tooltip(work: _Work, branch: Branch, around: Around) -> str:
 
 
 def _notes(plan: Plan, work: _Work) -> tuple[str, ...]:
-    """Return the lines under the picture: the totals, and what is not drawn."""
+    """Return the lines under the picture: how much is drawn, and what is not."""
     network = plan.tree.network
-    params = sum(network.params)
     total = calls_of(plan.tree, 0, len(plan.tree.op_at))
-    notes = [
-        f"{count(total, 'op')} in {count(plan.items, 'item')}"
-        + (f" · tinted boxes: {amount(params)} params" if params else "")
-    ]
+    notes = [f"{count(total, 'op')} in {count(plan.items, 'item')}"]
     if network.ending:
         notes.insert(0, network.ending)
     notes += [f"not drawn: {_unseen(why, number)}" for why, number in network.unseen.items()]

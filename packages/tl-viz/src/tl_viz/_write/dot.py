@@ -14,12 +14,18 @@ RANKDIR = {"topdown": "TB", "bottomup": "BT", "leftright": "LR", "rightleft": "R
 POINTS_PER_INCH = 72.0
 
 
-def to_dot(scene: Scene, theme: Theme, direction: Direction, *, name: str = "network") -> str:
-    """Return the DOT text of a scene: a cluster for every frame, and the node sizes of our own engine."""
+def to_dot(scene: Scene, theme: Theme, direction: Direction, *, name: str = "") -> str:
+    """Return the DOT text of a scene: a cluster for every frame, and the node sizes of our own engine.
+
+    Without a name it has no title, and is made for its places alone.
+    """
+    title = "\\l".join([_escape(text) for text in (name, scene.made) if text])
     out = [
-        f"digraph {_quote(name)} {{",
+        f"digraph {_quote(name or 'network')} {{",
         f'  graph [rankdir={RANKDIR[direction]}, fontname="Helvetica", fontsize=11, '
-        f'bgcolor="{theme.background or "transparent"}", nodesep=0.3, ranksep=0.35];',
+        f'bgcolor="{theme.background or "transparent"}", nodesep=0.3, ranksep=0.35'
+        + (f', label="{title}\\l", labelloc=t, labeljust=l' if name else "")
+        + "];",
         '  node [shape=box, style="rounded,filled", fontname="Helvetica", fontsize=9, fixedsize=true];',
         f'  edge [color="{theme.line}", arrowsize=0.6, fontname="Helvetica", fontsize=9];',
     ]

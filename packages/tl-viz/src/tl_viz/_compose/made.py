@@ -1,0 +1,218 @@
+"""The line under the title: which blocks a network is made of, how many of them there are, and how many parameters."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from tl_viz._names import amount, count
+from tl_viz._plan import CONTAINERS
+
+if TYPE_CHECKING:
+    from tl_viz._network import Network
+
+MOST_KINDS, MOST_ROWS = 4, 8
+"""So many classes, and so many rows of one class, are written; the others are counted."""
+
+LOOP = 3
+"""A module that holds no other is told of as a block where it runs at least so often."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """Neighbours of one class that are built alike."""
+
+    name: str
+    number: int
+    times: int = 1
+    """How often each of them runs with the same weights."""
+    layers: int = 1
+    """Layers of a recurrent network that is one call of one function."""
+
+    @property
+    def repeats(self) -> bool:
+        return max(self.number, self.times, self.layers) > 1
+
+
+@dataclass(slots=True)
+class _Part:
+    """One module, however often it ran."""
+
+    name: str
+    """Its class."""
+    owner: str
+    """Address of what it is registered on."""
+    inner: list[_Part] = field(default_factory=list["_Part"])
+    """Modules with parameters that it calls, in the order of execution."""
+    calls: int = 0
+    passes: set[int] = field(default_factory=set[int])
+    """How often its ops ran that a rolled picture shows once."""
+    layers: int = 1
+    rows: list[_Row] = field(default_factory=list[_Row])
+    """What is repeated in it."""
+
+    @property
+    def times(self) -> int:
+        """How often it ran; 1 where its ops do not agree."""
+        return max(self.calls, *self.passes) if len(self.passes) == 1 else 1
+
+
+def made_of(network: Network) -> str:
+    """Return what a network is made of, such as `Bottleneck ×3, ×4, ×6, ×3 · 25.6M params in all`.
+
+    Blocks are modules that stand beside others of their class and are built like them; blocks inside of blocks are not named.
+    Where there are none, layers are counted, and where there are no modules, ops.
+    """
+    root, parts = _parts(network)
+    rows = _all_rows(root, parts, frozenset())
+    rows = _all_rows(root, parts, frozenset([row.name for row in rows if row.number > 1]))
+    said = _blocks(rows, Counter([part.name for part in parts])) or [
+        f"{name} ×{number}"
+        for name, number in Counter([part.name for part in parts if not part.inner]).items()
+        if number > 1
+    ]
+    kinds = said[:MOST_KINDS] + ([f"{len(said) - MOST_KINDS} more kinds"] if len(said) > MOST_KINDS else [])
+    if not network.calls:
+        kinds = [count(sum(role in {"op", "hook"} for role in network.roles), "op")]
+    return " · ".join([*kinds, _params(network)])
+
+
+def _params(network: Network) -> str:
+    read = sum(network.params)
+    if network.unread:
+        return f"{amount(read)} params read, {amount(network.unread)} not read"
+    return f"{amount(read)} params in all" if read else "no params of its own" if any(network.learned) else "no params"
+
+
+def _parts(network: Network) -> tuple[_Part, list[_Part]]:
+    """Return what stands for the whole network, and its modules with parameters, each after the one that calls it."""
+    calls = network.calls
+    passes: list[set[int]] = [set() for _ in calls]
+    learned = [False] * len(calls)
+    layers = [1] * len(calls)
+    root = _Part("", "")
+    for op, call in enumerate(network.module_of):
+        if call >= 0 and network.roles[op] == "op":
+            passes[call].add(network.rounds[op])
+            learned[call] = learned[call] or network.learned[op]
+            layers[call] = max(layers[call], _layers(network.details.get(op, "")))
+    for at in range(len(calls) - 1, -1, -1):
+        above = calls[at].parent
+        if above >= 0:
+            passes[above] |= passes[at]
+            learned[above] = learned[above] or learned[at]
+    found: dict[str, _Part] = {}
+    for at, call in enumerate(calls):
+        if not learned[at]:
+            continue
+        part = found.get(call.address)
+        if part is None:
+            part = found[call.address] = _Part(call.class_name, call.address.rpartition(".")[0])
+            caller = found[calls[call.parent].address] if call.parent >= 0 else root
+            caller.inner.append(part)
+        part.calls += 1
+        part.passes |= passes[at]
+        part.layers = max(part.layers, layers[at])
+    return root, list(found.values())
+
+
+def _layers(detail: str) -> int:
+    """Return the number at the beginning of `2 layers, 64 hidden`."""
+    found = re.match(r"(\d+) layers\b", detail)
+    return int(found[1]) if found else 1
+
+
+def _all_rows(root: _Part, parts: list[_Part], blocks: frozenset[str]) -> list[_Row]:
+    """Return what is repeated in a network. A module whose class is one of `blocks` is not looked into, though it stands alone."""
+    for part in reversed(parts):
+        part.rows = _rows(part, blocks)
+    return _rows(root, blocks)
+
+
+def _rows(part: _Part, blocks: frozenset[str]) -> list[_Row]:
+    """Return what is repeated in a module, and what might be one of several elsewhere."""
+    owners: dict[str, list[_Part]] = {}
+    for child in part.inner:
+        owners.setdefault(child.owner, []).append(child)
+    rows: list[_Row] = []
+    for siblings in owners.values():
+        near: list[_Row] = []
+        for name, same in groupby(siblings, attrgetter("name")):
+            near += _row(name, list(same), blocks, told=part.times > 1)
+        alone = Counter(near)
+        for row in near:
+            single = all(one.number == 1 for one in near if one.name == row.name)
+            if not single:
+                rows.append(row)
+            elif alone[row]:
+                rows.append(_Row(row.name, alone.pop(row), row.times, row.layers))
+    return rows
+
+
+def _row(name: str, same: list[_Part], blocks: frozenset[str], *, told: bool) -> list[_Row]:
+    """Return the row of neighbours of one class, or what is in them where they are no blocks; `told`: their caller runs again."""
+    times = {part.times for part in same}
+    again = times.pop() if len(times) == 1 and not told else 1
+    inside = [row for part in same for row in part.rows]
+    if not any(part.inner for part in same):
+        layers = same[0].layers if len(same) == 1 else 1
+        return [_Row(name, len(same), again, layers)] if again >= LOOP or layers > 1 else []
+    if name in CONTAINERS:
+        return inside
+    row = _Row(name, len(same), again)
+    if len(same) == 1 and name not in blocks:
+        return [row, *inside] if again > 1 or not any(one.repeats for one in inside) else inside
+    return inside if _are_stages(same) else [row]
+
+
+def _are_stages(same: list[_Part]) -> bool:
+    """Whether neighbours hold little but rows of blocks, so that these are what the network is made of."""
+    held = [_held(part) for part in same]
+    direct = [child for children in held for child in children]
+    blocks = Counter([child.name for child in direct if child.inner])
+    if not blocks:
+        return False
+    name, number = blocks.most_common(1)[0]
+    if len({sum(child.name == name for child in children) for children in held}) > 1:
+        return number > len(same) and number >= 2 * (len(direct) - number)
+    deep = any(
+        one.inner for child in direct if child.name == name for one in child.inner
+    )  # more than a layer with its norm
+    return deep and number > len(same) and number >= 4 * (len(direct) - number)
+
+
+def _held(part: _Part) -> list[_Part]:
+    """Return the modules that a module calls, those in containers among them."""
+    return [one for child in part.inner for one in (_held(child) if child.name in CONTAINERS else [child])]
+
+
+def _blocks(rows: list[_Row], total: Counter[str]) -> list[str]:
+    """Return the text of each class of blocks. Those of which there are more inside of others are left out, if there are any else."""
+    kinds: dict[str, list[_Row]] = {}
+    for row in rows:
+        kinds.setdefault(row.name, []).append(row)
+    kinds = {
+        name: of for name, of in kinds.items() if sum(row.number for row in of) > 1 or any(row.repeats for row in of)
+    }
+    whole = [name for name, of in kinds.items() if sum(row.number for row in of) == total[name]]
+    return [_text(name, kinds[name]) for name in whole or kinds]
+
+
+def _text(name: str, rows: list[_Row]) -> str:
+    numbers, times = [row.number for row in rows], {row.times for row in rows}
+    if rows[0].layers > 1:
+        return f"{name}, {rows[0].layers} layers"
+    again = times.pop() if len(times) == 1 else 1
+    if numbers == [1] and again > 1:
+        return f"{name} ×{again} rounds, same weights"
+    if max(numbers) == 1:
+        text = f"{name} ×{len(numbers)}"
+    elif len(numbers) > MOST_ROWS:
+        text = f"{name} ×{sum(numbers)} in {len(numbers)} groups"
+    else:
+        text = f"{name} " + ", ".join([f"×{number}" for number in numbers])
+    return f"{text}, {again} rounds each, same weights" if again > 1 else text
