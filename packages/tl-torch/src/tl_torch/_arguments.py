@@ -237,6 +237,13 @@ class ArgumentReader:
                 version_of(tensor) != entry.version or entry.memory.exposed is not None
             ):  # fmt: skip
                 self.check(tensor)
+        for index in self._ledger.written_parts():
+            self._builder.gap(
+                "unseen_write",
+                f"{described(self._builder.ops[index])} is sparse, and its values or indices were written later through another tensor; "
+                "ops that read it do not show that.",
+                index, self.here(),
+            )  # fmt: skip
 
     def check(self, tensor: torch.Tensor) -> None:
         """Look once more at a tensor that the run has met: was it written by something unseen?"""

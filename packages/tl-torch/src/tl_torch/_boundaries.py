@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import torch
 from torch.overrides import TorchFunctionMode
 
+from tl_torch._backward import BackwardPasses
 from tl_torch._compiled import Eagerly
 from tl_torch._frames import caller
 from tl_torch._function_table import FunctionInfo
@@ -101,11 +102,22 @@ class _Substituted(TorchFunctionMode):
 class Boundaries:
     """Records what the seams report; one object a run."""
 
-    __slots__ = ("_captured", "_recorder", "compound", "eagerly", "operators", "scripts", "transforms", "writers")
+    __slots__ = (
+        "_backward",
+        "_captured",
+        "_recorder",
+        "compound",
+        "eagerly",
+        "operators",
+        "scripts",
+        "transforms",
+        "writers",
+    )
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._captured: dict[int, torch.Tensor] | None = None
+        self._backward = BackwardPasses(recorder)
         self.scripts: list[str] = []
         """Names of the TorchScript functions that ran."""
         self.writers: list[str] = []
@@ -197,6 +209,16 @@ class Boundaries:
         if current_functorch_level() is not None:
             return functools.partial(self._inside_transform, compiled)
         return functools.partial(self._compiled_call, original, (args, kwargs))
+
+    def backward_call(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Run the engine of autograd; a pass that leaves gradients in tensors is one op."""
+        if current_functorch_level() is not None:
+            return original(*args, **kwargs)
+        return self._backward.run(original, args, kwargs)
+
+    def reads_gradient(self, held: torch.Tensor | None) -> bool:
+        """Whether reading `.grad` is an op: it hands out what was there before the run."""
+        return held is not None and self._recorder.ledger.find(held) is None
 
     def marked_dirty(self, context: Any, tensors: tuple[Any, ...]) -> None:
         """Note that an `autograd.Function` says it has written; whether that was seen shows when the tensor is read."""
@@ -297,7 +319,7 @@ class Boundaries:
 
     def close(self) -> None:
         """Let go of the recorder."""
-        del self._recorder
+        del self._recorder, self._backward
 
 
 def _outermost(frame: FrameType | None) -> FrameType | None:

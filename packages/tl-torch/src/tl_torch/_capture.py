@@ -133,6 +133,9 @@ class Recorder(TorchFunctionMode):
         if role == "resize":
             make_room(info, args, kwargs)
             return self._call(func, info, args, kwargs)
+        if role == "gradient":  # what the run has left there is no op of its own
+            held = args[0].grad
+            return self._call(func, info, args, kwargs) if self.boundaries.reads_gradient(held) else held
         if role == "higher_order":
             return self.boundaries.higher_order_call(func, args, kwargs or {})
         return self._read_value(func, info, args, kwargs)
@@ -208,10 +211,8 @@ class Recorder(TorchFunctionMode):
         self.ledger.close()
         self.calls.close()
         self.boundaries.close()
-        self._runner = None
+        self._runner = self._census = self._surroundings = None
         self._visible = _visibly
-        self._census = None
-        self._surroundings = None
         del self.reader, self.origins, self.handover
 
     # ---------------------------------------------------------------- calls
@@ -280,7 +281,7 @@ class Recorder(TorchFunctionMode):
             memory_key = storage_key(output)
             memory = self._memories.get(memory_key)
         except NO_STORAGE:
-            memory_key, memory = 0, Memory(None, True, 0, 0)
+            memory_key, memory = 0, self.ledger.scattered(output, len(self.builder.ops))
         made = tuple(self.reader.parents_of(output, memory, info, own, aliases)) if aliases else own
         size = () if output.is_nested else output.shape
         shape = self._shapes.get(size)

@@ -24,10 +24,11 @@ from tl_torch._torch_private import (
 
 TensorT: Any = torch.Tensor
 
-Role = Literal["metadata", "read", "expose", "composite", "rebind", "resize", "higher_order", "call"]
+Role = Literal["metadata", "read", "expose", "composite", "rebind", "resize", "higher_order", "gradient", "call"]
 """metadata: nothing to record; read: a value becomes Python; expose: memory becomes reachable from outside;
 composite: a Python function of torch whose body is opened; rebind: `tensor.data`, which lazy parameters use to be made;
-resize: it may give what it writes memory of another size; higher_order: it is given functions; call: everything else."""
+resize: it may give what it writes memory of another size; higher_order: it is given functions;
+gradient: `tensor.grad`, which hands out what a backward pass or an assignment has left there; call: everything else."""
 
 WriteRule = Literal["none", "first", "declared", "moved"]
 """none: writes what it returns, if that existed before; first: writes its first argument; declared: writes what the
@@ -54,7 +55,7 @@ class FunctionInfo:
         self.role: Role = role
         self.write_rule: WriteRule = write_rule
         self.read_kind: ReadKind | None = read_kind
-        self.overwrites = write_rule == "first" and name in OVERWRITERS
+        self.overwrites = write_rule in {"first", "declared"} and name in OVERWRITERS
         """Whether the old value of the first argument has no influence on the new one."""
         self.trusted = True
         """Whether memory that first appears in its result was allocated by it."""
@@ -86,7 +87,7 @@ LAYOUT_READERS = frozenset({"as_strided", "as_strided_copy", "as_strided_scatter
 OVERWRITERS = frozenset({
     "copy_", "zero_", "fill_", "normal_", "uniform_", "random_", "exponential_", "geometric_", "cauchy_",
     "log_normal_", "bernoulli_", "set_", "set_data", "trunc_normal_", "constant_", "ones_", "zeros_", "eye_", "dirac_",
-    "xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_", "orthogonal_", "sparse_",
+    "_foreach_copy_", "_foreach_zero_", "xavier_uniform_", "xavier_normal_", "kaiming_uniform_", "kaiming_normal_", "orthogonal_", "sparse_",
 })  # fmt: skip
 """In-place functions whose result does not depend on what the tensor held before."""
 
@@ -260,7 +261,8 @@ def describe(function: Callable[..., Any]) -> FunctionInfo:
     if isinstance(function, HigherOrderOperator):
         return FunctionInfo(name, f"higher_order::{name}", "higher_order")
     if kernel == "__get__":
-        info = FunctionInfo(name, name, "rebind" if name == "data" else "call")  # lazy parameters read it to be made
+        roles: dict[str, Role] = {"data": "rebind", "grad": "gradient"}  # lazy parameters read `data` to be made
+        info = FunctionInfo(name, name, roles.get(name, "call"))
         info.trusted = False
         info.getter = True
         return info
@@ -304,6 +306,7 @@ def _build_table() -> dict[Callable[..., Any], FunctionInfo]:
     add(torch.Tensor, _METADATA_GETTERS, "metadata", getter=True)
     add(torch.Tensor, _METADATA_METHODS, "metadata")
     add(torch, _METADATA_FUNCTIONS, "metadata")
+    add(torch.autograd, ("backward",), "metadata")  # the pass itself is seen where it runs
     for name in _RESIZING:
         table[getattr(torch.Tensor, name)] = FunctionInfo(name, name, "resize", "first")
     table[set_grad_enabled] = FunctionInfo("set_grad_enabled", "_set_grad_enabled", "metadata")

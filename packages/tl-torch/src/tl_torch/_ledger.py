@@ -10,8 +10,8 @@ import torch
 from msgspec import Struct
 
 from tl_core import OpRecord, ParamRecord
-from tl_torch._torch_private import pin_storage_key, storage_key, unpin_storage_key, version_of
-from tl_torch._writes import Write
+from tl_torch._torch_private import parts_of, pin_storage_key, storage_key, unpin_storage_key, version_of
+from tl_torch._writes import Region, Write, last_writers
 
 NO_STORAGE = (NotImplementedError, RuntimeError, ValueError)
 """What torch raises when a tensor without an ordinary storage is asked for it."""
@@ -133,15 +133,26 @@ class Entry(Struct, gc=False, eq=False):
     memory: Memory
 
 
+def _place(tensor: torch.Tensor) -> tuple[object, ...]:
+    """Which elements of its memory a tensor shows, and how."""
+    return tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.dtype
+
+
+def _made(entry: Entry) -> int:
+    return entry.record.index if isinstance(entry.record, OpRecord) else -1
+
+
 @final
 class Ledger:
     """All tensors and storages of one run."""
 
-    __slots__ = ("known", "memories")
+    __slots__ = ("_parts", "known", "memories")
 
     def __init__(self) -> None:
         self.known: dict[int, Entry] = {}
         self.memories: dict[int, Memory] = {}
+        self._parts: list[tuple[int, tuple[torch.Tensor, ...]]] = []
+        """Indices of ops that made sparse tensors, whose memory is that of their parts."""
 
     def memory_of(self, tensor: torch.Tensor) -> Memory | None:
         """The memory of a tensor where it was met before."""
@@ -177,6 +188,42 @@ class Ledger:
         entry = self.known.get(id(tensor))
         return entry if entry is not None and entry.reference() is tensor else None
 
+    def twin(self, tensor: torch.Tensor, memory: Memory) -> Entry | None:
+        """The entry of the latest other tensor that shows the same elements of a memory in the same way."""
+        place = _place(tensor)
+        found: Entry | None = None
+        for entry in self.known.values():
+            if entry.memory is memory and (found is None or _made(entry) > _made(found)):
+                other = entry.reference()
+                if other is not None and other is not tensor and _place(other) == place:
+                    found = entry
+        return found
+
+    def tensors(self) -> list[torch.Tensor]:
+        """The tensors that the run has met and that are still there."""
+        found = [entry.reference() for entry in self.known.values()]
+        return [tensor for tensor in found if tensor is not None]
+
+    def scattered(self, tensor: torch.Tensor, index: int) -> Memory:
+        """What stands for the memory of a tensor that has none of its own; remembers what it consists of.
+
+        Args:
+            tensor: such a tensor.
+            index: the op that made it.
+        """
+        parts = parts_of(tensor)
+        if parts:
+            self._parts.append((index, parts))
+        return Memory(None, True, 0, 0)
+
+    def written_parts(self) -> list[int]:
+        """The ops that made sparse tensors whose parts were written later, through what they were made of or gave."""
+        return [index for index, parts in self._parts if any(self._was_written(part, index) for part in parts)]
+
+    def _was_written(self, tensor: torch.Tensor, after: int) -> bool:
+        memory = self.memories.get(storage_key(tensor))
+        return memory is not None and bool(last_writers(Region(tensor), memory.writes or (), after)[0])
+
     def close(self) -> None:
         """Give back every pinned storage identity."""
         unpin = unpin_storage_key
@@ -185,3 +232,4 @@ class Ledger:
                 unpin(memory.pin)
         self.memories.clear()
         self.known.clear()
+        self._parts.clear()

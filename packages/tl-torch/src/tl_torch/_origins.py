@@ -69,7 +69,7 @@ class Origins:
             return ledger.add(tensor, param.record, ledger.memory_for(tensor, param.record))
         memory = ledger.memory_of(tensor)
         if memory is not None and memory.owner is not None:  # another object for memory that the run knows
-            return ledger.add(tensor, memory.owner, memory)
+            return self._another(tensor, memory, memory.owner)
         if is_dead_transform_wrapper(tensor):
             return self._transformed(tensor)
         frame = caller(1) if self._calls.running else None
@@ -80,6 +80,22 @@ class Origins:
         if address is None:
             self._note_unseen(tensor, record)
         return ledger.known[id(tensor)]
+
+    def _another(self, tensor: torch.Tensor, memory: Memory, owner: OpRecord | ParamRecord) -> Entry:
+        """Find out what another object for memory of the run holds, as `nn.Parameter(x)` and `x.as_subclass` make."""
+        ledger = self._ledger
+        whole = tensor.nbytes == tensor.untyped_storage().nbytes() and tensor.is_contiguous()
+        if whole and self._sources.shape_of(tensor) == owner.shape:
+            return ledger.add(tensor, owner, memory)
+        twin = ledger.twin(tensor, memory)
+        if twin is None:
+            self._builder.gap(
+                "unseen_source",
+                f"A tensor of shape {tuple(tensor.shape)} was read that shows part of {described(owner, inside=True)} and "
+                "that no recorded call made, such as nn.Parameter(x[0]).",
+                owner.index if isinstance(owner, OpRecord) else -1, self._here(),
+            )  # fmt: skip
+        return ledger.add(tensor, owner if twin is None else twin.record, memory)
 
     def _first_read(self, tensor: torch.Tensor, held: Held) -> Entry:
         """Record a tensor that the model holds."""
@@ -161,8 +177,9 @@ class Origins:
         return self._frames.where(caller(1))
 
 
-def described(record: OpRecord | ParamRecord) -> str:
-    """Name a tensor for a message."""
+def described(record: OpRecord | ParamRecord, *, inside: bool = False) -> str:
+    """Name a tensor for a message, at the beginning of a sentence or inside of one."""
     if isinstance(record, ParamRecord):
-        return f"Parameter {record.address!r}"
-    return f"The {record.kind} {record.address!r}" if record.call is None else f"The result of {record.call.name!r}"
+        return f"{'parameter' if inside else 'Parameter'} {record.address!r}"
+    name = f"{record.kind} {record.address!r}" if record.call is None else f"result of {record.call.name!r}"
+    return f"{'the' if inside else 'The'} {name}"

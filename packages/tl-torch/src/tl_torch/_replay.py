@@ -86,7 +86,7 @@ class TorchExaminer:
     def describe(self, value: object) -> tuple[tuple[int, ...], object]:
         """Shape and dtype of a tensor."""
         tensor = cast("torch.Tensor", value)
-        return tuple(tensor.shape), tensor.dtype
+        return () if tensor.is_nested else tuple(tensor.shape), tensor.dtype
 
     # ---------------------------------------------------------------- replay
 
@@ -119,6 +119,8 @@ class TorchExaminer:
             if variant == WITH_GRADIENTS:
                 args, kwargs = _following(args), {name: _following([value])[0] for name, value in kwargs.items()}
             result = function(*args, **kwargs)
+        if any(tensor.is_nested for tensor in [*given, *[tensor for _, tensor in tensors_in(result)]]):
+            raise UnreplayableError("nested_tensor", "it takes or gives a nested tensor, whose rows differ in length")
         written = [(original, copy) for original, copy in copies.values()]
         moved = [tensor for tensor, version in zip(given, versions, strict=True) if version_of(tensor) != version]
         undeclared = [tensor for tensor in moved if all(tensor is not copy for _, copy in written)]

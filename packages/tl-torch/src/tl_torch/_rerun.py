@@ -77,6 +77,8 @@ class Rerun:
         if gradient:
             kwargs["retain_graph"] = True
         follow = gradient or not outputs or any(op.requires_grad for op in outputs)
+        if call.inplace or call.name.endswith("_"):  # a leaf is written where autograd does not look
+            follow = follow and not any(one.is_leaf and one.requires_grad for _, one in tensors_in(args[:1]))
         noted = call.meta or {}
         if RANDOM_STATE_KEY in noted:
             restore(noted[RANDOM_STATE_KEY])

@@ -6,6 +6,7 @@
 | `ScriptFunction.__call__`, `ScriptMethod.__call__` | TorchScript runs without Python: a call arrives in no mode. | `tests/unit/test_honesty_scripts.py` |
 | `vmap_impl`, `grad_impl`, `grad_and_value_impl`, `_vjp_with_argnums`, `_jvp_with_argnums` of functorch | The functions inside a transform arrive with tensors of its level; its own call and its result do not. | `tests/unit/test_honesty_transforms.py` |
 | `FunctionCtx.mark_dirty` | An `autograd.Function` that says it has written moves the version counter once more when it ends; without its word that is a write of unknown origin. | `tests/unit/test_marked_writes.py` |
+| `torch.autograd._engine_run_backward` | `torch.autograd.backward` returns nothing: what it leaves in `.grad` would have no producer. Every backward pass goes through here, however it was asked for. | `tests/unit/test_backward.py` |
 | `torch.compile` | Torch compiles `torch.cond` and its like to run them, which a function mode would disturb; what the model compiles while it runs has to run as its source. | `tests/unit/test_compiled.py` |
 | `torch._dynamo.eval_frame.set_eval_frame`, before torch 2.6 only | Compiled functions have to run as their source; from 2.6 on `torch.compiler.set_stance` does that. | `tests/unit/test_compiled.py` |
 
@@ -25,6 +26,7 @@ from torch.autograd.function import FunctionCtx
 
 from tl_torch._torch_private import (
     SCRIPT_CALLERS,
+    backward_engine,
     eval_frame_module,
     module_call_function,
     script_callers,
@@ -62,6 +64,10 @@ class BoundaryHandler(Protocol):
 
     def compile_call(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run `torch.compile`."""
+        ...
+
+    def backward_call(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Run the engine of autograd."""
         ...
 
     def marked_dirty(self, context: Any, tensors: tuple[Any, ...]) -> None:
@@ -167,6 +173,17 @@ def _compile(original: Callable[..., Any]) -> Callable[..., Any]:
     return compile
 
 
+def _backward(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def _engine_run_backward(*args: Any, **kwargs: Any) -> Any:
+        handler = _boundaries.get(threading.get_ident())
+        if handler is None:
+            return original(*args, **kwargs)
+        return handler.backward_call(original, args, kwargs)
+
+    return _engine_run_backward
+
+
 def running() -> ModuleCallHandler | None:
     """The handler of the running thread, where a capture is under way."""
     return _handlers.get(threading.get_ident())
@@ -200,7 +217,9 @@ def _replace_all() -> None:
             (owner, name, original, _transform(kind, original)) for owner, name, original, kind in transform_functions()
         ]
         compiles, marks = vars(torch)["compile"], vars(FunctionCtx)["mark_dirty"]
+        owner, engine, runs = backward_engine()
         others = [
+            (owner, engine, runs, _backward(runs)),
             (torch, "compile", compiles, _compile(compiles)),
             (FunctionCtx, "mark_dirty", marks, _mark(marks)),
         ]
@@ -212,7 +231,7 @@ def _replace_all() -> None:
 
 def _is_prepared() -> bool:
     """Whether the last replacements stand for what is there now, and nothing was loaded since."""
-    if len(_prepared) != len(SCRIPT_CALLERS) + transforms_loaded() + 2:
+    if len(_prepared) != len(SCRIPT_CALLERS) + transforms_loaded() + 3:
         return False
     return all(vars(owner)[name] is original for owner, name, original, _ in _prepared)
 

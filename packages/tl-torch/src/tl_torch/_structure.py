@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, MutableMapping, ValuesView
 from typing import Any, cast
 
+import numpy as np
 import torch
 
 from tl_core import Opaque
@@ -180,6 +181,8 @@ def _copy(value: Any, tensor: Callable[[torch.Tensor], object], inside: list[int
             return {key: _copy(item, tensor, inside) for key, item in cast("Mapping[Any, Any]", value).items()}
         if isinstance(value, enum.Enum) or (callable(value) and _is_function(value)):
             return value
+        if isinstance(value, np.generic):  # what `np.sqrt(64)` gives is a number to torch
+            return cast("np.generic", value).item()
         for _, item in _children(value):
             _copy(item, tensor, inside)
         return Opaque(_type_name(kind))

@@ -78,6 +78,19 @@ def version_of(tensor: torch.Tensor) -> int:
         return -1
 
 
+def parts_of(tensor: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """The dense tensors that a sparse one consists of; nothing for any other tensor without memory of its own."""
+    match tensor.layout:
+        case torch.sparse_coo:
+            return tensor._indices(), tensor._values()
+        case torch.sparse_csr | torch.sparse_bsr:
+            return tensor.crow_indices(), tensor.col_indices(), tensor.values()
+        case torch.sparse_csc | torch.sparse_bsc:
+            return tensor.ccol_indices(), tensor.row_indices(), tensor.values()
+        case _:
+            return ()
+
+
 def end_share(tensor: torch.Tensor) -> None:
     """End a copy-on-write share, so that the memory can be given another size, which newer releases do not survive."""
     try:
@@ -252,6 +265,14 @@ SCRIPT_CALLERS: tuple[Any, ...] = (_C.ScriptFunction, _C.ScriptMethod)
 def script_callers() -> list[tuple[Any, str, Callable[..., Any]]]:
     """What runs when TorchScript functions and methods are called: class, name and function."""
     return [(owner, "__call__", vars(owner)["__call__"]) for owner in SCRIPT_CALLERS]
+
+
+def backward_engine() -> tuple[Any, str, Callable[..., Any]]:
+    """What runs when gradients are asked for, in whatever way: module, name and function."""
+    owner: Any = cast("Any", torch).autograd
+    name = "_engine_run_backward"
+    run = cast("Callable[..., Any]", vars(owner)[name])
+    return owner, name, run
 
 
 _TRANSFORMS = (

@@ -39,6 +39,9 @@ class ModelState:
         held = {id(tensor): tensor for tensor in _held_tensors(model)}
         self._tensors = [(one, one.detach(), one.detach().clone()) for one in {**named, **held}.values()]
         """Each with what shows its memory and shape, and with its value."""
+        leaves = [one for one in {**named, **held}.values() if one.is_leaf]
+        self._gradients = [(one, one.grad, None if one.grad is None else one.grad.detach().clone()) for one in leaves]
+        """Each leaf with its gradient, and with the value of that."""
         self._values = {id(tensor): value for tensor, _, value in self._tensors}
         self._generators = [(generator, generator.get_state()) for generator in generators_of(model, args, kwargs)]
 
@@ -63,6 +66,11 @@ class ModelState:
                     if _was_moved(tensor, place):
                         tensor.data = place
                     place.copy_(value)
+            for tensor, gradient, value in self._gradients:
+                if tensor.grad is not gradient:
+                    tensor.grad = gradient
+                if gradient is not None and value is not None and not same(gradient, value):
+                    gradient.copy_(value)
 
 
 def _was_moved(tensor: torch.Tensor, place: torch.Tensor) -> bool:

@@ -23,10 +23,13 @@ ROUNDING = 4.0
 
 def same(left: torch.Tensor, right: torch.Tensor) -> bool:
     """Whether two tensors have the same shape, dtype and elements; NaN equals NaN."""
-    if left.shape != right.shape or left.dtype != right.dtype:
-        return False
     if left is right:
         return True
+    if left.is_nested or right.is_nested:
+        both = left.is_nested and right.is_nested
+        return both and _same_rows(left.detach().unbind(), right.detach().unbind())
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False
     left, right = comparable(left), comparable(right)
     if left.device != right.device:
         left, right = left.cpu(), right.cpu()
@@ -37,6 +40,10 @@ def same(left: torch.Tensor, right: torch.Tensor) -> bool:
     if not (left.is_floating_point() or left.is_complex()) or not _may_hold_nan(left):
         return False
     return bool(((left == right) | ((left != left) & (right != right))).all())
+
+
+def _same_rows(left: Sequence[torch.Tensor], right: Sequence[torch.Tensor]) -> bool:
+    return len(left) == len(right) and all(same(one, other) for one, other in zip(left, right, strict=True))
 
 
 def comparable(tensor: torch.Tensor) -> torch.Tensor:
@@ -66,6 +73,8 @@ def _may_hold_nan(tensor: torch.Tensor) -> bool:
 def finiteness(tensor: torch.Tensor) -> Finiteness:
     """How many elements are finite."""
     tensor = tensor.detach()
+    if tensor.is_nested:
+        tensor = torch.cat([row.reshape(-1) for row in tensor.unbind()])
     if not (tensor.is_floating_point() or tensor.is_complex()) or not tensor.numel() or tensor.is_quantized:
         return "all"
     if tensor.layout is not torch.strided:

@@ -18,6 +18,7 @@ OWNERS = (
     torch.nn.Module,
     torch.nn.Sequential,
     torch.nn.Parameter,
+    torch.autograd,
     torch.autograd.Function,
     torch.autograd.function.FunctionCtx,
     torch.jit.ScriptFunction,

@@ -6,9 +6,10 @@ from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
-from graphs import edges, graph, named, run
+from graphs import Network, edges, graph, named, run
 from torch import Tensor, nn
 
 import tl_torch as tl
@@ -311,3 +312,13 @@ def test_tensors_from_numpy_inside_the_forward() -> None:
     trace = run(lambda x: x + torch.from_numpy(array), X)
     (_, source) = edges(trace)["add.1"]
     assert named(trace)[source].out.tolist() == [0, 1, 2, 3]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    def forward(x: Tensor) -> Tensor:
+        return x / np.sqrt(16.0) * np.float32(2) + np.int64(1)
+
+    trace = run(forward, X)
+    assert [op.call.args[1] for op in trace.ops if op.kind == "op"] == [4.0, 2.0, 1]
+    assert trace.outputs[0].out.tolist() == [1, 1.5, 2, 2.5]
+    assert tl.validate(Network(forward), X)

@@ -52,6 +52,14 @@ def test_compiled_function_is_validated_as_its_source() -> None:
     assert compilations == []
 
 
+@pytest.mark.filterwarnings("ignore:The model is compiled")
+def test_modules_inside_a_compiled_part_are_validated() -> None:
+    part = torch.compile(nn.Sequential(nn.Linear(2, 2), nn.ReLU()), backend=counting)
+    compilations.clear()
+    assert tl.validate(nn.Sequential(part, nn.Linear(2, 1)), X)
+    assert compilations == []
+
+
 def test_function_that_the_forward_compiles_runs_as_its_source() -> None:
     compilations.clear()
     trace = run(lambda x: torch.compile(lambda y: y.cos() * 3, backend=counting)(x), X)

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import torch
-from graphs import run
+from graphs import edges, named, run
 from torch import Tensor, nn
 from torch.utils import dlpack
 
 import tl_torch as tl
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 X = torch.tensor([[1.0, 2.0], [0.5, 3.0]])
@@ -327,3 +328,63 @@ def test_reasons_and_advisories_survive_a_bundle(tmp_path: Path) -> None:
     loaded = tl.load(tmp_path / "run.tlspec")
     assert (loaded.capture_verified, loaded.capture_verification_reason) == (False, "unseen_source")
     assert loaded.annotations["capture_advisories"][0]["kind"] == "scalar_escape"
+
+
+class Other(Tensor):
+    """A tensor class that changes nothing."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+
+ANOTHER_OBJECT = {
+    "nn.Parameter": lambda y: nn.Parameter(y.detach()),
+    "as_subclass": lambda y: y.as_subclass(Other),
+    "torch.Tensor": lambda y: torch.Tensor(y.detach()),
+}
+"""Each makes another object for the memory of a tensor, and no seam shows it."""
+
+
+@pytest.mark.parametrize("make", ANOTHER_OBJECT.values(), ids=ANOTHER_OBJECT)
+def test_another_object_for_what_an_op_made(make: Callable[[Tensor], Tensor]) -> None:
+    def forward(x: Tensor) -> tuple[Tensor, Tensor]:
+        y = x.detach() * 2
+        row = y[1]
+        return make(y) + 1, make(row) + 1
+
+    trace = run(forward, X)
+    parents = edges(trace)
+    assert parents["add.1"] == ["mul.1"] or parents["add.1"] == ["detach.2"]
+    assert named(trace)[parents["add.2"][0]].shape == (2,)
+    assert [op.out.tolist() for op in trace.outputs] == [[[3, 5], [2, 7]], [2, 7]]
+    assert trace.capture_verified
+
+
+def test_another_object_for_a_view_that_is_gone() -> None:
+    def forward(x: Tensor) -> Tensor:
+        y = x * 2
+        return y[1].as_subclass(Other) + 1
+
+    trace = run(forward, X)
+    assert edges(trace)["add.1"] == ["mul.1"]
+    assert (trace.capture_verified, trace.capture_verification_reason) == (False, "unseen_source")
+    assert "shows part of the result of 'mul'" in trace.gaps[0].message
+
+
+@pytest.mark.filterwarnings("ignore:Sparse:UserWarning")
+def test_values_of_a_sparse_tensor_that_are_written_through_another() -> None:
+    def forward(x: Tensor) -> Tensor:
+        values = x[0] * 2
+        diagonal = torch.sparse_coo_tensor(torch.tensor([[0, 1], [0, 1]]), values, (2, 2))
+        values.mul_(10)
+        return diagonal.to_dense()
+
+    trace = run(forward, X)
+    assert trace.outputs[0].out.tolist() == [[20, 0], [0, 40]]
+    assert (trace.capture_verified, trace.capture_verification_reason) == (False, "unseen_write")
+    assert "'sparse_coo_tensor' is sparse" in trace.gaps[0].message
+
+
+@pytest.mark.filterwarnings("ignore:Sparse:UserWarning")
+def test_sparse_tensor_that_nobody_writes_is_no_gap() -> None:
+    assert run(lambda x: (x.to_sparse() @ x).relu(), X).capture_verified
+    assert run(lambda x: x.to_sparse_csr().to_dense() + 1, X).capture_verified

@@ -211,6 +211,17 @@ def test_memory_beyond_an_argument_is_not_judged() -> None:
         assert not tl.validate(Runs(beyond, table=torch.arange(12.0).reshape(3, 4)), X)
 
 
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
+def test_nested_tensors_are_not_judged() -> None:
+    def ragged(self: Any, x: torch.Tensor) -> torch.Tensor:
+        return (torch.nested.as_nested_tensor([x[:1], x * 2]) * 3).to_padded_tensor(0.0)
+
+    with pytest.warns(TorchLensWarning, match="nested_tensor x3"):
+        assert not tl.validate(Runs(ragged), X)
+    with pytest.warns(TorchLensWarning, match="nested_tensor x2"):
+        assert not tl.validate(Runs(lambda self, x: torch.nested.as_nested_tensor([x[:1], x]) * 2), X)
+
+
 def test_a_fill_value_is_not_degenerate() -> None:
     def masked(self: Any, x: torch.Tensor) -> torch.Tensor:
         mask = torch.full((3, 3), float("-inf")).triu(1)

@@ -196,6 +196,21 @@ def test_foreach_writes_each_tensor() -> None:
     assert named(trace)["add.2"].out.tolist() == [1, 4, 7, 10]
 
 
+def test_foreach_copy_does_not_read_what_it_overwrites() -> None:
+    def forward(x: Tensor) -> tuple[Tensor, Tensor]:
+        a, b = x * 2, x * 3
+        torch._foreach_copy_([a], [b])
+        torch._foreach_zero_([b])
+        return a + 0, b + 0
+
+    with torch.no_grad():
+        parents = graph(forward, X)
+    assert parents["_foreach_copy_.1"] == ["mul.2"]
+    assert parents["_foreach_zero_.1"] == []
+    assert parents["add.1"] == ["_foreach_copy_.1"]
+    assert parents["add.2"] == ["_foreach_zero_.1"]
+
+
 class Counter(nn.Module):
     """Reads and writes its buffers."""
 
