@@ -91,8 +91,9 @@ class Origins:
         if twin is None:
             self._builder.gap(
                 "unseen_source",
-                f"A tensor of shape {tuple(tensor.shape)} was read that shows part of {described(owner, inside=True)} and "
-                "that no recorded call made, such as nn.Parameter(x[0]).",
+                f"A tensor of shape {tuple(tensor.shape)} was read that lies in the memory of "
+                f"{described(owner, inside=True)}, shows it in another way, and comes from no recorded call, such as "
+                "nn.Parameter(x[0]).",
                 owner.index if isinstance(owner, OpRecord) else -1, self._here(),
             )  # fmt: skip
         return ledger.add(tensor, owner if twin is None else twin.record, memory)

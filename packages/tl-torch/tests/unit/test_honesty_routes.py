@@ -367,7 +367,7 @@ def test_another_object_for_a_view_that_is_gone() -> None:
     trace = run(forward, X)
     assert edges(trace)["add.1"] == ["mul.1"]
     assert (trace.capture_verified, trace.capture_verification_reason) == (False, "unseen_source")
-    assert "shows part of the result of 'mul'" in trace.gaps[0].message
+    assert "lies in the memory of the result of 'mul'" in trace.gaps[0].message
 
 
 @pytest.mark.filterwarnings("ignore:Sparse:UserWarning")

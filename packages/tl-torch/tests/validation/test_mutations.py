@@ -96,7 +96,9 @@ def test_a_hidden_view_is_found_where_it_is_read() -> None:
         status = validation("language")
     assert met
     assert status.failure is not None
-    assert status.failure.func_name == "matmul"
+    assert status.failure.check == "source_provenance"
+    assert status.failure.extra["reasons"] == ["unseen_source"]
+    assert status.failure.func_name == "linear"  # whose memory it is
 
 
 def test_a_hidden_write_is_found() -> None:
