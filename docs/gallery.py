@@ -154,6 +154,8 @@ network is made of, and how many stand in each row. Blocks inside of blocks are 
 | `add pos_embed`, `parameter (1, 197, 192)` | an op that reads a parameter itself, and the shape of that parameter; one that reads \
 several of one owner has the name of the owner: `qkv`, and `linear` below it |
 | `Conv2d · 3×3`, `top 2 of 8` | what the arguments of a call say about its size |
+| dark bar | branches join: the box reads what two or more others computed. A parameter, a mask or one tensor read twice is no branch. \
+Joins inside of a closed box have no bar |
 | thick border | a closed box: a module, or several ops, with more inside than is drawn |
 | `Conv2d ×2, BatchNorm2d ×2, relu ×2`, `mul ×2, pow, mean, add and 2 more` | what a closed box holds: first what has \
 parameters, then attention, products of matrices, what joins two tensors, and the rest; views and casts come last; `and 2 more` are \

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tl_viz._bridges import bridges, upright_ways
 from tl_viz._ends import place_ends
-from tl_viz._layout import Geometry, Rect
+from tl_viz._layout import Direction, Geometry, Rect
 from tl_viz._measure import EDGE_LABEL_SIZE, END_SIZE, SLOT_SIZE, text_width
 from tl_viz._scene import Box, Node, Scene, TextRow, walk
 
@@ -18,6 +18,8 @@ MARGIN = 16.0
 ROW_GAP = 3.0
 STACK_STEP = 4.0
 LINE_WIDTH = 1.2
+JOIN_WIDTH = 5.0
+"""Thickness of the bar at which branches join."""
 CORNER = 6.0
 NOTE_SIZE = 10.5
 MADE_SIZE = 11.0
@@ -97,7 +99,9 @@ class Display:
     title: str = ""
 
 
-def display(scene: Scene, geometry: Geometry, theme: Theme, *, title: str = "") -> Display:
+def display(
+    scene: Scene, geometry: Geometry, theme: Theme, *, title: str = "", direction: Direction = "topdown"
+) -> Display:
     """Return the display list of a scene that has been laid out: frames, then lines, then nodes, then notes."""
     head = MARGIN + (TITLE_ROOM if title else 0.0) + (MADE_ROOM if scene.made else 0.0)
     groups: list[Group] = []
@@ -106,7 +110,7 @@ def display(scene: Scene, geometry: Geometry, theme: Theme, *, title: str = "") 
     for item in walk(scene.root):
         rect = _moved(geometry.rects[item.key], head)
         if isinstance(item, Node):
-            nodes.append(_node(item, rect, theme))
+            nodes.append(_node(item, rect, theme, direction))
         else:
             level = depth.get(item.key, 0)
             for child in item.children:
@@ -170,7 +174,20 @@ def _stack(rect: Rect, radius: float, fill: str, stroke: str) -> list[Shape]:
     ]
 
 
-def _node(node: Node, rect: Rect, theme: Theme) -> Group:
+def join_bar(rect: Rect, theme: Theme, direction: Direction, width: float = JOIN_WIDTH) -> Stroke:
+    """Return the bar along the side of a box at which lines arrive, where branches join in it."""
+    left, top, right, low = rect.x, rect.y, rect.x + rect.width, rect.y + rect.height
+    inward, over = width / 2 - 1.5, width / 2
+    line = {
+        "topdown": ((left - over, top + inward), (right + over, top + inward)),
+        "bottomup": ((left - over, low - inward), (right + over, low - inward)),
+        "leftright": ((left + inward, top - over), (left + inward, low + over)),
+        "rightleft": ((right - inward, top - over), (right - inward, low + over)),
+    }[direction]
+    return Stroke((line,), (False,), theme.line, width)
+
+
+def _node(node: Node, rect: Rect, theme: Theme, direction: Direction) -> Group:
     fill, stroke = theme.learned if node.learned else theme.nodes[node.role]
     fill = node.tint or fill
     if node.marked:
@@ -187,6 +204,7 @@ def _node(node: Node, rect: Rect, theme: Theme) -> Group:
             node.role in {"bundle", "constant", "buffer"},
         )
     )  # fmt: skip
+    shapes += [join_bar(rect, theme, direction)] if node.joins else []
     total = sum(row.size for row in node.rows) + ROW_GAP * (len(node.rows) - 1)
     y = rect.y + (rect.height - total) / 2
     for row in node.rows:
@@ -210,6 +228,7 @@ def _slots(scene: Scene, geometry: Geometry, theme: Theme, head: float) -> list[
     """Return the names of arguments, each inside of its node at the tip of its arrow."""
     if not any(edge.slots for edge in scene.edges):
         return []
+    joins = {node.key for node in scene.nodes() if node.joins}
     groups: list[Group] = []
     for line in geometry.lines:
         edge = scene.edges[line.edge]
@@ -219,7 +238,9 @@ def _slots(scene: Scene, geometry: Geometry, theme: Theme, head: float) -> list[
         for target, slot in zip(edge.targets, edge.slots, strict=True):
             rect = geometry.rects[target]
             if slot and rect.x - 1 <= x <= rect.x + rect.width + 1 and rect.y - 1 <= y <= rect.y + rect.height + 1:
-                left, base = _beside_tip(line.points, rect, text_width(slot, SLOT_SIZE))
+                left, base = _beside_tip(
+                    line.points, rect, text_width(slot, SLOT_SIZE), JOIN_WIDTH / 2 if target in joins else 0.0
+                )
                 row = TextRow(text=slot, size=SLOT_SIZE, muted=True)
                 groups.append(Group(f"{target}<{slot}", "slot", (_words(left + MARGIN, base + head, row, theme),)))
     return groups
@@ -234,14 +255,16 @@ def _ends(scene: Scene, geometry: Geometry, theme: Theme, head: float) -> list[G
     return groups
 
 
-def _beside_tip(points: tuple[tuple[float, float], ...], rect: Rect, width: float) -> tuple[float, float]:
+def _beside_tip(
+    points: tuple[tuple[float, float], ...], rect: Rect, width: float, deeper: float
+) -> tuple[float, float]:
     """Return the left end and the baseline of a text just inside of a node, where an arrow meets it."""
     x, y = points[-1]
     if abs(y - rect.y) < 1:
-        return x - width / 2, y + SLOT_SIZE * 0.95
+        return x - width / 2, y + deeper + SLOT_SIZE * 0.95
     if abs(y - rect.y - rect.height) < 1:
-        return x - width / 2, y - SLOT_SIZE * 0.3
-    return (x + 3 if abs(x - rect.x) < 1 else x - 3 - width), y + SLOT_SIZE * 0.36
+        return x - width / 2, y - deeper - SLOT_SIZE * 0.3
+    return (x + deeper + 3 if abs(x - rect.x) < 1 else x - deeper - 3 - width), y + SLOT_SIZE * 0.36
 
 
 def _edges(scene: Scene, geometry: Geometry, theme: Theme, head: float) -> list[Group]:

@@ -175,8 +175,8 @@ def picture(network: Network, options: Options, panel: Panel | None = None) -> D
     wishes = Wishes(fields=options.label, colour=colour, size=size)
     scene = compose(plan, options.theme, wishes, frames=options.show_containers)
     scene, geometry = _lay_out(scene, options)
-    shown = display(scene, geometry, options.theme, title=network.title or network.name)
-    shown = attach_legend(shown, scene, options.theme)
+    shown = display(scene, geometry, options.theme, title=network.title or network.name, direction=options.direction)
+    shown = attach_legend(shown, scene, options.theme, options.direction)
     if panel is not None:
         shown = attach_panel(shown, panel, scene, network, options.theme)
     skipped = verdict is not None and verdict.code == "collapse_pathological_skip"

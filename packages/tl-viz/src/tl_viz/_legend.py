@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tl_viz._display import MARGIN, Bar, Display, Group, Shape, Stroke, Words
+from tl_viz._display import MARGIN, Bar, Display, Group, Shape, Stroke, Words, join_bar
+from tl_viz._layout import Direction, Rect
 from tl_viz._measure import text_width
 from tl_viz._scene import Box, Node, walk
 
@@ -49,7 +50,7 @@ class Sign:
         return self.sample_width + BESIDE + text_width(self.meaning, SIZE)
 
 
-def attach_legend(shown: Display, scene: Scene, theme: Theme) -> Display:
+def attach_legend(shown: Display, scene: Scene, theme: Theme, direction: Direction = "topdown") -> Display:
     """Return the picture with a legend at its foot, or as it is where it uses no sign."""
     signs = signs_of(shown, scene)
     if not signs:
@@ -64,7 +65,7 @@ def attach_legend(shown: Display, scene: Scene, theme: Theme) -> Display:
                 x + sign.sample_width + BESIDE, y + SIZE * 0.36, sign.meaning, SIZE, False, theme.muted,
                 text_width(sign.meaning, SIZE),
             )  # fmt: skip
-            groups.append(Group(f"legend-{sign.key}", "legend", (*_sample(sign, x, y, theme), words)))
+            groups.append(Group(f"legend-{sign.key}", "legend", (*_sample(sign, x, y, theme, direction), words)))
             x += sign.width + APART
         y += ROW
     return replace(
@@ -87,6 +88,8 @@ def _of_items(nodes: list[Node], boxes: list[Box]) -> list[Sign]:
     signs: list[Sign] = []
     if any(node.learned and not node.tint for node in nodes):
         signs.append(Sign(key="tinted", meaning="has parameters"))
+    if any(node.joins for node in nodes):
+        signs.append(Sign(key="joins", meaning="branches join"))
     if any(node.role == "module" and not node.marked for node in nodes):
         signs.append(Sign(key="closed", meaning="closed, more inside"))
     if any(item.copies > 1 for item in (*nodes, *boxes)):
@@ -180,7 +183,7 @@ def _rows(signs: list[Sign], width: float) -> tuple[list[list[Sign]], float]:
         width += STEP
 
 
-def _sample(sign: Sign, x: float, y: float, theme: Theme) -> list[Shape]:
+def _sample(sign: Sign, x: float, y: float, theme: Theme, direction: Direction) -> list[Shape]:
     """Return the shapes of a sample; `y` is its middle."""
     if sign.sample:
         bold = sign.key != "arguments"
@@ -188,7 +191,10 @@ def _sample(sign: Sign, x: float, y: float, theme: Theme) -> list[Shape]:
         return [Words(x, y + SIZE * 0.36, sign.sample, SIZE, bold, colour, sign.sample_width)]
     if sign.key in {"carried", "faint", "bridge"}:
         return _line_sample(sign.key, x, y, theme)
-    return _box_sample(sign.key, x, y, theme)
+    boxes = _box_sample(sign.key, x, y, theme)
+    if sign.key == "joins":
+        return [*boxes, join_bar(Rect(x, y - SAMPLE_HEIGHT / 2, SAMPLE_WIDTH, SAMPLE_HEIGHT), theme, direction, 3.0)]
+    return boxes
 
 
 def _line_sample(key: str, x: float, y: float, theme: Theme) -> list[Shape]:
@@ -207,6 +213,7 @@ def _box_sample(key: str, x: float, y: float, theme: Theme) -> list[Shape]:
     paints = {
         "tinted": (*theme.learned, 1.0),
         "closed": (*nodes["module"], 1.5),
+        "joins": (*nodes["op"], 1.0),
         "stack": (nodes["op"][0], theme.run, 0.8),
         "marked": (nodes["op"][0], theme.mark, 2.2),
         "hook": (*nodes["hook"], 1.0),

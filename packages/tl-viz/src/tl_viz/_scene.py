@@ -62,6 +62,8 @@ class Node:
     """Whether the user asked to highlight it."""
     learned: bool = False
     """Whether it holds parameters."""
+    joins: bool = False
+    """Whether lines of different items meet in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

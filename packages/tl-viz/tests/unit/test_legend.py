@@ -16,7 +16,7 @@ from tl_viz._plan import make_plan
 from tl_viz._theme import DARK
 from tl_viz._write.pdf import to_pdf
 
-LINES = {"carried", "faint", "ends", "arguments", "bridge"}
+LINES = {"joins", "carried", "faint", "ends", "arguments", "bridge"}
 """Signs at lines, which the plan does not tell."""
 
 
@@ -87,6 +87,7 @@ def test_signs_at_lines_are_explained_where_there_are_any(name):
     assert bool(said & {"faint", "dead"}) == any(edge.role == "faint" for edge in edges)
     assert ("arguments" in said) == any(any(edge.slots) for edge in edges)
     assert ("ends" in said) == any(any(edge.ends) for edge in edges)
+    assert ("joins" in said) == any(node.joins for node in drawing.scene.nodes())
     crossed = {
         min(y - low, high - y, x - left, right - x)
         for edge, x, low, high in _pieces(drawing, upright=True)
@@ -119,7 +120,7 @@ def test_a_picture_without_signs_has_no_legend():
 def test_a_transformer_with_dead_ends():
     said = legend(transformer(12).draw(depth=2))
     # The closed blocks are a stack with weights, three ops reach no output, and one mask enters every block.
-    assert [key for key in said if key != "bridge"] == ["tinted", "closed", "stack", "copies", "dead", "ends"]
+    assert [key for key in said if key != "bridge"] == ["tinted", "joins", "closed", "stack", "copies", "dead", "ends"]
     assert said["copies"] == "N copies, own weights each"
 
 

@@ -163,7 +163,9 @@ def test_a_node_leaves_no_room_for_numbers_that_are_not_drawn():
         y = run.op("cat", *parts, args=(parts, 1))
         drawing = run.done(run.op("add", y, run.op("log", other))).draw(fold_repeats=False)
         heights += [node.height for node in drawing.scene.nodes() if node.rows[0].text == "cat"]
-    assert heights[1] - heights[0] == 10.0  # five pixels above and below for `1` and `2`
+    assert (
+        heights[1] - heights[0] == 15.0
+    )  # above and below, five pixels for `1` and `2`, and two and a half for the bar
 
 
 def test_lines_of_text_stay_inside_of_round_ends():

@@ -10,6 +10,7 @@ from tl_viz._compose.around import Around
 from tl_viz._compose.follow import follow
 from tl_viz._compose.label import Wishes, box_size, frame_title, names, node_rows
 from tl_viz._compose.made import made_of
+from tl_viz._compose.meet import meeting
 from tl_viz._compose.noun import noun_of
 from tl_viz._compose.sums import COMPUTED, calls_of, is_one_call, ops_of, ops_text, params_text, rounds_of
 from tl_viz._compose.trail import draw_edges
@@ -35,6 +36,8 @@ class _Work:
     keys: dict[int, str] = field(default_factory=dict[int, str])
     used: set[str] = field(default_factory=set[str])
     faint: set[str] = field(default_factory=set[str])
+    joins: set[int] = field(default_factory=set[int])
+    """ids of the visible branches at which lines of different items meet."""
     tints: tuple[float, float] = (0.0, 1.0)
     largest: float = 0.0
     likenesses: dict[int, Likeness] = field(default_factory=dict[int, Likeness])
@@ -51,11 +54,13 @@ def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) ->
     """
     work = _Work(plan, theme, wishes, frames, likenesses=find_likenesses(plan))
     _scales(work)
+    trail = follow(plan)
+    work.joins = {id(trail.branch[item]) for item in meeting(plan.tree, trail)}
     root = plan.tree.root
     children: list[Node | Box] = []
     for child in root.children:
         children += _item(work, child, Around(frame=plan.tree.network.base))
-    trail = follow(plan, work.keys)
+    trail.keys = [work.keys[id(branch)] for branch in trail.branch]
     faint = {number for number, key in enumerate(trail.keys) if key in work.faint}
     edges = draw_edges(plan, trail, faint)
     box = Box(key="", role="root", title=(), children=tuple(children))
@@ -128,7 +133,8 @@ def _node(work: _Work, branch: Branch, around: Around) -> Node:
     role = _role(network, branch)
     several = len(branch.outside) > 1 or branch.op in network.back  # a lone line says nothing about its argument
     slots = network.slots.get(branch.op) if several else None
-    width, height = box_size(rows, slots, round_ends=role in {"input", "output"})
+    joins = id(branch) in work.joins
+    width, height = box_size(rows, slots, round_ends=role in {"input", "output"}, joins=joins)
     if work.largest > 0:
         scale = 1 + (BIGGEST - 1) * _sum(work.plan, branch, network.sizes) / work.largest
         width, height = width * scale, height * scale
@@ -150,6 +156,7 @@ def _node(work: _Work, branch: Branch, around: Around) -> Node:
         link=_link(network, branch),
         tint=_tint(work, branch),
         marked=any(tree.op_at[at] in network.marked for at in places) if network.marked else False,
+        joins=joins,
         learned=branch.kind != "bundle" and any(network.learned[tree.op_at[at]] for at in places),
     )
 

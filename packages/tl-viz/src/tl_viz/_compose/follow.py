@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,8 +15,6 @@ class Trail:
 
     item: list[int]
     """Place -> number of the visible item."""
-    keys: list[str]
-    """Number of an item -> its key."""
     same: list[int]
     """Place -> the place in the first copy that stands for it."""
     copy_of: list[int]
@@ -29,18 +27,20 @@ class Trail:
     """Run -> the branch whose copies they are."""
     branch: list[Branch]
     """Number of an item -> what it stands for."""
+    keys: list[str] = field(default_factory=list[str])
+    """Number of an item -> its key, once it has one."""
 
 
-def follow(plan: Plan, keys: dict[int, str]) -> Trail:
-    """Return where every op went. `keys` holds the key of each visible branch by its id."""
+def follow(plan: Plan) -> Trail:
+    """Return where every op went."""
     total = len(plan.tree.op_at)
-    trail = Trail([-1] * total, [], list(range(total)), [-1] * total, [], [], [], [])
+    trail = Trail([-1] * total, list(range(total)), [-1] * total, [], [], [], [])
     if plan.tree.root.children:
-        _visit(plan, plan.tree.root, -1, trail, keys)
+        _visit(plan, plan.tree.root, -1, trail)
     return trail
 
 
-def _visit(plan: Plan, branch: Branch, outer: int, trail: Trail, keys: dict[int, str]) -> None:
+def _visit(plan: Plan, branch: Branch, outer: int, trail: Trail) -> None:
     first, end = branch.first, branch.end
     run = -1
     if branch.copies > 1:
@@ -53,10 +53,9 @@ def _visit(plan: Plan, branch: Branch, outer: int, trail: Trail, keys: dict[int,
         trail.copy_of[first:end] = [outer] * (end - first)
     if plan.is_open(branch) and branch.children:
         for child in branch.children:
-            _visit(plan, child, outer, trail, keys)
+            _visit(plan, child, outer, trail)
     else:
-        number = len(trail.keys)
-        trail.keys.append(keys[id(branch)])
+        number = len(trail.branch)
         trail.branch.append(branch)
         trail.item[first:end] = [number] * (end - first)
     for index, start in enumerate(branch.others, start=1):

@@ -35,6 +35,8 @@ PORT_ROOM = 8.0
 """How far apart the names of arguments stand at least."""
 SLOT_PAD = 5.0
 """How much higher above and below its text a node is that names its arguments."""
+BAR_PAD = 2.5
+"""How much larger it is on each side where they stand behind a bar."""
 ROUND_GAP = 3.0
 """Distance between a round end and the corner of a line of text."""
 
@@ -52,16 +54,19 @@ class Wishes:
 
 
 def box_size(
-    rows: tuple[TextRow, ...], slots: dict[int, str] | None = None, *, round_ends: bool = False
+    rows: tuple[TextRow, ...], slots: dict[int, str] | None = None, *, round_ends: bool = False, joins: bool = False
 ) -> tuple[float, float]:
-    """Return the width and height of a node with these lines, and with the names of its arguments along its edge."""
+    """Return the width and height of a node with these lines, and with the names of its arguments along its edge.
+
+    Where branches join, the names stand behind a bar.
+    """
     width = max([text_width(row.text, row.size, row.bold) for row in rows], default=0.0)
     height = sum(row.size for row in rows) + ROW_GAP * max(0, len(rows) - 1)
     pad_x, pad_y = PAD_X, PAD_Y
     if slots:
         letters = ",".join([text for text in slots.values() if not text.isdigit()])  # one line may carry several
         pad_x = max(PAD_X, 5 + max(text_width(text, SLOT_SIZE) for text in [letters, *slots.values()]))
-        pad_y += SLOT_PAD
+        pad_x, pad_y = pad_x + joins * BAR_PAD, pad_y + SLOT_PAD + joins * BAR_PAD
     if round_ends:  # the corners of the first and the last line stay inside of the half circles
         radius = height / 2 + pad_y
         pad_x = max(pad_x, radius - sqrt(radius**2 - (height / 2) ** 2) + ROUND_GAP)

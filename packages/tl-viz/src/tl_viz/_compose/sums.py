@@ -47,15 +47,12 @@ def has_own(tree: Tree, branch: Branch) -> bool:
 
 
 def is_one_call(tree: Tree, branch: Branch) -> bool:
-    """Whether the copies of a leaf are the outputs of one call."""
+    """Whether the copies of an op, with the views that follow it, are the outputs of one call."""
     made_by = tree.network.made_by
-    return (
-        branch.copies > 1
-        and branch.kind == "op"
-        and bool(made_by)
-        and made_by[branch.op] > 0
-        and all(made_by[tree.op_at[at]] == made_by[branch.op] for at in branch.others)
-    )
+    if branch.copies == 1 or branch.op < 0 or not made_by or not made_by[branch.op]:
+        return False
+    inner = tree.place[branch.op] - branch.first
+    return all(made_by[tree.op_at[at + inner]] == made_by[branch.op] for at in branch.others)
 
 
 def _params(tree: Tree, first: int, end: int) -> int:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tl_viz._compose.sums import rounds_of
+from tl_viz._compose.meet import runs_as_one
 from tl_viz._compose.ties import Ties
 from tl_viz._names import shape_text
 from tl_viz._scene import Edge, EdgeRole
 
 if TYPE_CHECKING:
     from tl_viz._compose.follow import Trail
-    from tl_viz._plan import Branch, Plan, Tree
+    from tl_viz._plan import Plan, Tree
 
 GIVEN = ("last (", "all ", "last round", "first round", "last copy", "first copy")
 """How texts begin that say where a tensor comes from: they stand once at its lines, and others at every arrow."""
@@ -41,7 +41,7 @@ def draw_edges(plan: Plan, trail: Trail, faint: set[int]) -> tuple[Edge, ...]:
                 ties.add(tree.place[parent], reader)
         for parent in network.back.get(op, ()):
             start = trail.item[tree.place[parent]]
-            if start != trail.item[reader] or _runs_as_one(tree, trail.branch[start]):
+            if start != trail.item[reader] or runs_as_one(tree, trail.branch[start]):
                 _add(tree, trail, (tree.place[parent], reader), "loop", found)
     _drop_lone_slots(found)
     found.ends = ties.texts()
@@ -141,11 +141,6 @@ def _add(tree: Tree, trail: Trail, ends: tuple[int, int], role: str, found: _Fou
         return
     found.pairs.add(pair)
     found.targets.setdefault((start, trail.same[source], role), {})[end] = None
-
-
-def _runs_as_one(tree: Tree, branch: Branch) -> bool:
-    """Whether an item is run again as a whole, so that it can read itself; else a loop inside of it stays inside."""
-    return not branch.children or rounds_of(tree, branch) > 1
 
 
 def _slot(tree: Tree, trail: Trail, source: int, reader: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tl_viz._scene import Box, Node, Scene
+from tl_viz._scene import Box, Edge, Node, Scene
 
 if TYPE_CHECKING:
     from tl_viz._layout import Direction
@@ -30,15 +30,23 @@ def to_dot(scene: Scene, theme: Theme, direction: Direction, *, name: str = "") 
         f'  edge [color="{theme.line}", arrowsize=0.6, fontname="Helvetica", fontsize=9];',
     ]
     _children(scene.root, theme, out, "  ")
-    colours = {"data": theme.line, "loop": theme.loop, "faint": theme.faint}
+    joins = {node.key for node in scene.nodes() if node.joins}
     for edge in scene.edges:
-        extra = f' [color="{colours[edge.role]}"]' if edge.role != "data" else ""
-        if edge.role == "loop":
-            label = f", label={_quote(edge.label)}" if edge.label else ""
-            extra = f' [color="{theme.loop}", constraint=false{label}]'
-        out += [f"  {_quote(edge.source)} -> {_quote(target)}{extra};" for target in edge.targets]
+        out += [f"  {_quote(edge.source)} -> {_quote(key)}{_line(edge, key in joins, theme)};" for key in edge.targets]
     out.append("}\n")
     return "\n".join(out)
+
+
+def _line(edge: Edge, joins: bool, theme: Theme) -> str:
+    """Return the attributes of one line; where branches join, its arrow stands on a bar."""
+    parts: list[str] = []
+    if edge.role != "data":
+        parts.append(f'color="{theme.loop if edge.role == "loop" else theme.faint}"')
+    if edge.role == "loop":
+        parts += ["constraint=false", *([f"label={_quote(edge.label)}"] if edge.label else [])]
+    if joins:
+        parts.append("arrowhead=teenormal")
+    return f" [{', '.join(parts)}]" if parts else ""
 
 
 def _children(box: Box, theme: Theme, out: list[str], indent: str) -> None:

@@ -22,7 +22,7 @@ def to_pdf(display: Display) -> bytes:
     """Return the bytes of a PDF with one page as large as the picture."""
     unit = max(1, ceil(max(display.width, display.height) / LARGEST))
     scale = 1 / unit
-    out = [f"{_n(scale)} 0 0 {_n(-scale)} 0 {_n(display.height * scale)} cm", "1 J 1 j"]
+    out = [f"{_n(scale)} 0 0 {_n(-scale)} 0 {_n(display.height * scale)} cm", "0 J 1 j"]
     if display.background:
         out.append(f"{_colour(display.background)} rg 0 0 {_n(display.width)} {_n(display.height)} re f")
     for group in display.groups:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import ceil
 from typing import TYPE_CHECKING
 
 from tl_core import MissingDependencyError
@@ -38,4 +40,5 @@ def to_png(display: Display) -> bytes:
             extra="png",
         ) from error
     width = max(1, round(display.width * png_scale(display)))
-    return bytes(resvg_py.svg_to_bytes(svg_string=to_svg(display), width=width))
+    whole = replace(display, width=ceil(display.width), height=ceil(display.height))  # resvg rounds it before it scales
+    return bytes(resvg_py.svg_to_bytes(svg_string=to_svg(whole), width=width))

@@ -1,0 +1,184 @@
+"""A bar marks the items at which branches join; which ones these are is worked out here by hand."""
+
+from __future__ import annotations
+
+import pytest
+from columns import DEFAULTS, load
+from nets import dense, transformer
+from recorder import Recorder
+
+from tl_viz._display import MARGIN, Bar, Stroke
+from tl_viz._draw import picture
+from tl_viz._write.pdf import to_pdf
+
+
+def joins(drawing):
+    """Titles of the items at which branches join, in order."""
+    return [node.rows[0].text for node in drawing.scene.nodes() if node.joins]
+
+
+def residual():
+    run = Recorder()
+    x = run.input()
+    y = run.layer("conv", "Conv2d", "conv2d", x, size=(8, 8))
+    y = run.layer("norm", "BatchNorm2d", "batch_norm", y, size=(8,))
+    y = run.op("add", y, x)
+    return run.done(run.op("relu", y))
+
+
+def test_a_residual_block_joins_at_its_sum():
+    assert joins(residual().draw()) == ["add"]
+
+
+def test_attention_joins_queries_keys_and_values():
+    run = Recorder()
+    x = run.input()
+    q, k, v = (run.layer(name, "Linear", "linear", x, size=(8, 8)) for name in "qkv")
+    assert joins(run.done(run.op("scaled_dot_product_attention", q, k, v)).draw()) == ["scaled_dot_product_attention"]
+
+
+def test_outputs_of_one_call_that_one_line_carries_do_not_join():
+    run = Recorder()
+    parts = run.op("unbind", run.layer("qkv", "Linear", "linear", run.input(), size=(24, 8)), count=3)
+    drawing = run.done(run.op("scaled_dot_product_attention", *parts)).draw()
+    assert [len(edge.targets) for edge in drawing.scene.edges] == [1, 1, 1, 1]
+    assert joins(drawing) == []
+
+
+def test_branches_that_are_drawn_as_one_stack_join():
+    run = Recorder()
+    x = run.input()
+    branches = [run.layer(f"branch.{index}", "Branch", "linear", x, size=(8, 8)) for index in range(4)]
+    assert joins(run.done(run.op("cat", *branches)).draw()) == ["cat"]
+
+
+def test_rounds_of_one_module_are_no_branches():
+    run = Recorder()
+    x = run.input()
+    kept = [x := run.layer("cell", "Cell", "linear", x, size=(8, 8)) for _ in range(4)]
+    trace = run.done(run.op("stack", *kept))
+    assert joins(trace.draw()) == []
+    assert joins(trace.draw(view="unrolled")) == []
+
+
+def test_one_tensor_read_twice_does_not_join():
+    run = Recorder()
+    assert joins(run.done(run.op("add", x := run.input(), x)).draw()) == []
+
+
+def test_a_parameter_does_not_join():
+    run = Recorder()
+    x = run.op("mul", run.input(), params=[("scale", (8,))])
+    assert joins(run.done(x).draw()) == []
+
+
+def test_constants_masks_and_sizes_do_not_join():
+    run = Recorder()
+    x = run.input()
+    mask = run.op("tril", run.op("new_ones", x))
+    y = run.op("add", run.op("mul", x, mask), run.buffer("shift"))
+    assert joins(run.done(y).draw(show_buffers=True)) == []
+
+
+def test_two_inputs_join_and_outputs_do_not():
+    run = Recorder()
+    y = run.op("add", run.input(address="a"), run.input(address="b"))
+    trace = run.done(run.op("relu", y), run.op("exp", y))
+    assert joins(trace.draw()) == ["add"]
+
+
+def test_a_gate_joins_and_a_cat_of_parts_of_one_tensor_does_not():
+    run = Recorder()
+    left, right = run.op("chunk", run.input(), count=2)
+    y = run.op("mul", run.op("silu", left), right)  # one half of the call is read twice removed, the other at once
+    assert joins(run.done(y).draw()) == ["mul"]
+
+
+@pytest.mark.parametrize("view", ["rolled", "unrolled"])
+def test_the_cell_of_a_loop_joins_input_and_state(view):
+    # rolled: the cell reads a slice and, from the round before, itself; unrolled: from the second call on it reads the call before
+    run = Recorder()
+    x = run.input((2, 3, 8))
+    h = run.op("new_zeros", x, shape=(2, 16))
+    for _ in range(3):
+        now = run.op("__getitem__", x, shape=(2, 8))
+        h = run.layer("cell", "GRUCell", "gru_cell", now, h, shape=(2, 16), size=(48, 24))
+    drawing = run.done(h).draw(view=view, collapse="none", fold_repeats=False)
+    assert joins(drawing) == (["cell"] if view == "rolled" else ["cell", "cell"])
+
+
+def test_closed_boxes_join_where_two_lines_arrive():
+    run = Recorder()
+    x, memory = run.input(address="x"), run.input(address="memory")
+    for index in range(2):
+        with run.module(f"parts.{index}", f"Part{index}"):
+            y = run.op("exp", x)
+            x = run.op("add", run.op("relu", y), memory if index else y)
+    drawing = run.done(x).draw(depth=1, collapse="max")
+    # the sum of the first part stands inside of it, and one line arrives; at the second there arrive two
+    assert joins(drawing) == ["parts.1"]
+
+
+def test_in_a_dense_stack_the_list_joins_though_its_first_copy_reads_one_tensor():
+    drawing = dense((4,)).draw()
+    assert joins(drawing) == ["cat", "cat"]  # of the layers, and after them
+    first = next(node for node in drawing.scene.nodes() if node.joins)
+    assert sum(first.key in edge.targets for edge in drawing.scene.edges) == 1
+
+
+def test_a_stack_that_reads_the_copy_before_does_not_join_at_its_entrance():
+    # tokens with places, and the two sums of a block; the first norm reads what comes before, or the block before
+    assert joins(transformer(12).draw()) == ["add", "add", "add"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("resnet50", ["add_", "add_"]),  # of the first block, and of the others of the first stage
+        ("vit", ["add", "add"]),
+        ("lstm", []),
+        ("unet", ["cat"]),
+        ("gru-500", ["cell"]),
+        # tokens with positions; keys and values with those of before; attention; the two sums
+        ("gpt2-12-cache", ["add", "cat", "cat", "scaled_dot_product_attention", "add", "add"]),
+    ],
+)
+def test_known_networks(name, said):
+    assert joins(picture(load(name), DEFAULTS)) == said
+
+
+@pytest.mark.parametrize("direction", ["topdown", "bottomup", "leftright", "rightleft"])
+def test_the_bar_lies_along_the_side_at_which_the_arrows_arrive(direction):
+    drawing = residual().draw(direction=direction)
+    marked = {node.key: node.joins for node in drawing.scene.nodes()}
+    tips = [line.points[-1] for line in drawing.geometry.lines if line.arrow]
+    head = 16 + 24 + 18
+    for group in drawing._display.groups:
+        if group.kind != "node":
+            continue
+        bars = [shape for shape in group.shapes if isinstance(shape, Stroke)]
+        assert len(bars) == marked[group.key]
+        if not bars:
+            continue
+        ((start, end),) = bars[0].lines
+        box = [shape for shape in group.shapes if isinstance(shape, Bar)][-1]
+        mine = [(x + MARGIN, y + head) for x, y in tips]
+        mine = [
+            (x, y)
+            for x, y in mine
+            if box.x - 1 <= x <= box.x + box.width + 1 and box.y - 1 <= y <= box.y + box.height + 1
+        ]
+        assert len(mine) == 2
+        for x, y in mine:  # each arrow stands on the bar
+            assert min(start[0], end[0]) - 2.5 <= x <= max(start[0], end[0]) + 2.5
+            assert min(start[1], end[1]) - 2.5 <= y <= max(start[1], end[1]) + 2.5
+
+
+def test_every_format_and_the_legend_show_it():
+    drawing = residual().draw()
+    assert "branches join" in drawing.svg
+    assert b"branches join" in to_pdf(drawing._display)
+    assert drawing.dot.count("arrowhead=teenormal") == 2  # both lines to the sum, and no other
+    assert drawing.svg.count('stroke-width="5"') == 1
+    plain = Recorder()
+    assert "branches join" not in plain.done(plain.op("relu", plain.input())).draw().svg
