@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from tl_viz._display import Bar, Display, Words
 from tl_viz._layout import Geometry, Rect
+from tl_viz._measure import EDGE_LABEL_SIZE, text_width
 from tl_viz._plan import parts
 from tl_viz._scene import Box, Node, Scene, walk
 
@@ -22,6 +23,7 @@ def all_faults(scene: Scene, geometry: Geometry) -> list[str]:
         *lines_through_titles(scene, geometry),
         *broken_edges(scene, geometry),
         *shared_stretches(geometry),
+        *labels_on_nodes(scene, geometry),
     ]
 
 
@@ -67,8 +69,6 @@ def lines_through_nodes(scene: Scene, geometry: Geometry) -> list[str]:
 
 
 def lines_through_titles(scene: Scene, geometry: Geometry) -> list[str]:
-    from tl_viz._measure import text_width
-
     faults: list[str] = []
     for box in scene.boxes():
         if not box.title:
@@ -146,6 +146,19 @@ def shared_stretches(geometry: Geometry) -> list[str]:
                 if other != edge:
                     faults.append(f"edges {edge} and {other} lie on each other")
     return faults
+
+
+def labels_on_nodes(scene: Scene, geometry: Geometry) -> list[str]:
+    """Return words beside lines that lie under a node."""
+    half = EDGE_LABEL_SIZE * 0.36
+    return [
+        f"{scene.edges[edge].label!r} lies under {node.key}"
+        for edge, x, y in geometry.labels
+        for node in scene.nodes()
+        if _overlap(
+            Rect(x, y - half, text_width(scene.edges[edge].label, EDGE_LABEL_SIZE), 2 * half), geometry.rects[node.key]
+        )
+    ]
 
 
 def overflowing_labels(display: Display) -> list[str]:

@@ -90,7 +90,7 @@ def test_every_crossing_of_the_gallery_is_a_bridge(name):
 
 
 def test_every_format_draws_the_bridge():
-    drawing = picture(load("gru-500"), DEFAULTS)
+    drawing = picture(load("mamba"), DEFAULTS)
     x, y = min(built(drawing), key=lambda hop: hop[1])
     svg, pdf = drawing.svg, to_pdf(drawing._display).decode("latin-1")
     assert f"Q{_short(x, 1)} {_short(y - 9, 1)} {_short(x - 4, 1)} {_short(y, 1)}" in svg

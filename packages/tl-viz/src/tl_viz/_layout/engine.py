@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import add
 
 from tl_core import collector_paused
 from tl_viz._layout.geometry import Direction, Geometry, Line, Rect, turn
-from tl_viz._layout.problem import Level, Margins, Net, Placed, Slot
+from tl_viz._layout.problem import Level, Margins, Net, Placed, Sides, Slot
 from tl_viz._layout.ranks import ENTERING
+from tl_viz._layout.score import effort
 from tl_viz._layout.solve import solve
 from tl_viz._layout.split import Pieced, split_edges
 from tl_viz._measure import EDGE_LABEL_SIZE, joined_width, part_places, part_widths, text_width
@@ -19,6 +20,15 @@ SIDE = 12.0
 STRIP = 22.0
 """Height of the strip that holds the title of a frame."""
 FOOT = 8.0
+
+SMALL = 400
+"""A picture of no more items than this, frames counted, is worth several tries."""
+ROUNDS = 3
+"""So many times it is laid out anew."""
+
+Frame = tuple[Margins, float, Sides]
+"""The room around the content of a frame, the least length along the flow, and what lies above and below its ports."""
+NOWHERE: Sides = ((), ())
 
 
 def lay_out(scene: Scene, *, direction: Direction = "topdown", reuse: bool = True) -> Geometry:
@@ -43,33 +53,109 @@ def lay_out(scene: Scene, *, direction: Direction = "topdown", reuse: bool = Tru
         return _lay_out(scene, direction, reuse)
 
 
+@dataclass(slots=True)
+class _Work:
+    """A scene on its way to places."""
+
+    scene: Scene
+    pieced: Pieced
+    direction: Direction
+    weight: list[int]
+    """Item -> how much of the network it stands for."""
+    reuse: bool
+    curious: bool
+    """Whether the picture is small enough to be laid out several times."""
+    known: dict[object, tuple[int, Placed]] = field(default_factory=dict[object, tuple[int, Placed]])
+    """What was solved so far, each with a number of its own."""
+
+    @property
+    def sideways(self) -> bool:
+        """Whether the tensors flow sideways."""
+        return self.direction in {"leftright", "rightleft"}
+
+
+Surroundings = dict[int, Sides]
+"""Frame -> what lies above and below its ports."""
+
+
 def _lay_out(scene: Scene, direction: Direction, reuse: bool) -> Geometry:
-    """Solve every frame, the innermost first, then move everything to its place."""
+    """Return the easiest to follow of a few layouts: frames are told in which order the best so far leads lines to them."""
     pieced = split_edges(scene)
-    sideways = direction in {"leftright", "rightleft"}
-    count = len(pieced.items)
-    placed: list[Placed | None] = [None] * count
-    edges_of: list[list[int]] = [[]] * count
-    known: dict[object, tuple[int, Placed]] = {}
-    identity = [0] * count
-    weight = [1] * count
-    for index in reversed(range(count)):
+    work = _Work(scene, pieced, direction, _weights(pieced), reuse, len(pieced.items) <= SMALL)
+    placed = _solve_all(work, {})
+    best = _assemble(work, placed)
+    told: Surroundings = {}
+    least = 0.0
+    for _ in range(ROUNDS):
+        seen = _surroundings(pieced, placed)
+        if not seen or seen == told:
+            break
+        least = least or effort(best)
+        for above, below in ((True, True), (True, False), (False, True)):
+            tell = _told(told, seen, above=above, below=below)
+            solved = _solve_all(work, tell)
+            drawn = _assemble(work, solved)
+            found = effort(drawn)
+            if found < least:
+                best, least, placed, told = drawn, found, solved, tell
+                break
+        else:
+            break
+    return _set_titles(turn(best, direction))
+
+
+def _told(told: Surroundings, seen: Surroundings, *, above: bool, below: bool) -> Surroundings:
+    """Return what frames are told next: what was seen above them, below them, or both; of the rest what they were told before.
+
+    Of two frames that adapt to each other at once, each would get the order that the other has given up.
+    """
+    return {
+        frame: (sides[0] if above else told.get(frame, NOWHERE)[0], sides[1] if below else told.get(frame, NOWHERE)[1])
+        for frame, sides in seen.items()
+    }
+
+
+def _weights(pieced: Pieced) -> list[int]:
+    weight = [1] * len(pieced.items)
+    for index in reversed(range(len(pieced.items))):
         item = pieced.items[index]
         if isinstance(item, Node):
             weight[index] = ENTERING if item.role == "input" else max(1, item.ops // item.copies)
+        else:
+            weight[index] = 1 + sum(weight[child] % ENTERING for child in pieced.children[index])
+    return weight
+
+
+def _solve_all(work: _Work, told: Surroundings) -> list[Placed | None]:
+    """Solve every frame, the innermost first."""
+    pieced, known = work.pieced, work.known
+    count = len(pieced.items)
+    placed: list[Placed | None] = [None] * count
+    identity = [0] * count
+    for index in reversed(range(count)):
+        item = pieced.items[index]
+        if isinstance(item, Node):
             continue
-        weight[index] = 1 + sum(weight[child] % ENTERING for child in pieced.children[index])
-        edges_of[index] = list(pieced.nets[index])
-        margins, least = _margins(item, direction)
-        key = _level_key(pieced, scene, index, (identity, weight), (margins, least))
-        found = known.get(key) if reuse else None
+        frame = (*_margins(item, work.direction), told.get(index, NOWHERE))
+        key = _level_key(work, index, identity, frame)
+        found = known.get(key) if work.reuse else None
         if found is None:
-            level = _level(pieced, scene, index, placed, weight, sideways)
-            found = (len(known) + 1, solve(_with(level, margins, least)))
-            known[key if reuse else index] = found
+            level = _level(work, index, placed, frame)
+            found = (len(known) + 1, solve(level))
+            known[key if work.reuse else (index, len(known))] = found
         identity[index], placed[index] = found
-    flat = _assemble(pieced, placed, edges_of, sideways)
-    return _set_titles(turn(flat, direction))
+    return placed
+
+
+def _surroundings(pieced: Pieced, placed: list[Placed | None]) -> Surroundings:
+    """Return what the frames around each frame can tell it."""
+    told: Surroundings = {}
+    for index, solved in enumerate(placed):
+        if solved is not None and solved.around:
+            for child, sides in zip(pieced.children[index], solved.around, strict=True):
+                if sides is not None:
+                    told[child] = sides
+    return told
 
 
 def _margins(box: Box, direction: Direction) -> tuple[Margins, float]:
@@ -85,69 +171,52 @@ def _margins(box: Box, direction: Direction) -> tuple[Margins, float]:
     return Margins(strip, FOOT, SIDE, title), 0.0
 
 
-def _with(level: Level, margins: Margins, least: float) -> Level:
-    return Level(level.slots, level.nets, level.ins, level.outs, margins, min_height=least)
-
-
-def _level_key(
-    pieced: Pieced,
-    scene: Scene,
-    index: int,
-    numbers: tuple[list[int], list[int]],
-    frame: tuple[Margins, float],
-) -> object:
+def _level_key(work: _Work, index: int, identity: list[int], frame: Frame) -> object:
     """Return a key that two frames share only if they look the same inside."""
-    identity, weight = numbers
+    pieced, edges = work.pieced, work.scene.edges
     children: list[object] = []
     for child in pieced.children[index]:
         item = pieced.items[child]
-        children.append((item.width, item.height, weight[child]) if isinstance(item, Node) else identity[child])
+        children.append((item.width, item.height, work.weight[child]) if isinstance(item, Node) else identity[child])
     nets = tuple(
-        (source, tuple(targets), scene.edges[edge].label, bool(scene.edges[edge].ends))
+        (source, tuple(targets), edges[edge].label, bool(edges[edge].ends))
         for edge, (source, targets) in pieced.nets[index].items()
     )
     return (tuple(children), nets, frame, len(pieced.ins[index]), len(pieced.outs[index]))
 
 
-def _level(
-    pieced: Pieced,
-    scene: Scene,
-    index: int,
-    placed: list[Placed | None],
-    weight: list[int],
-    sideways: bool,
-) -> Level:
+def _level(work: _Work, index: int, placed: list[Placed | None], frame: Frame) -> Level:
+    pieced, edges = work.pieced, work.scene.edges
     slots: list[Slot] = []
     for child in pieced.children[index]:
         item = pieced.items[child]
         inner = placed[child]
         if isinstance(item, Node):
-            size = (item.height, item.width) if sideways else (item.width, item.height)
-            slots.append(Slot(*size, None, None, weight[child]))
+            size = (item.height, item.width) if work.sideways else (item.width, item.height)
+            slots.append(Slot(*size, None, None, work.weight[child]))
         elif inner is not None:
-            slots.append(Slot(inner.width, inner.height, inner.ins, inner.outs, weight[child]))
+            slots.append(Slot(inner.width, inner.height, inner.ins, inner.outs, work.weight[child]))
     nets = tuple(
-        Net(source, tuple(targets), _label_room(scene, edge, sideways), bool(scene.edges[edge].ends))
+        Net(source, tuple(targets), _label_room(work, edge), bool(edges[edge].ends))
         for edge, (source, targets) in pieced.nets[index].items()
     )
-    ports = len(pieced.ins[index]), len(pieced.outs[index])
-    return Level(tuple(slots), nets, *ports, Margins(0.0, 0.0, 0.0))
+    margins, least, (above, below) = frame
+    return Level(
+        tuple(slots), nets, len(pieced.ins[index]), len(pieced.outs[index]), margins,
+        above=above, below=below, curious=work.curious, min_height=least,
+    )  # fmt: skip
 
 
-def _label_room(scene: Scene, edge: int, sideways: bool) -> float:
-    label = scene.edges[edge].label
+def _label_room(work: _Work, edge: int) -> float:
+    label = work.scene.edges[edge].label
     if not label:
         return 0.0
-    return 14.0 if sideways else text_width(label, EDGE_LABEL_SIZE)
+    return 14.0 if work.sideways else text_width(label, EDGE_LABEL_SIZE)
 
 
-def _assemble(
-    pieced: Pieced,
-    placed: list[Placed | None],
-    edges_of: list[list[int]],
-    sideways: bool,
-) -> Geometry:
+def _assemble(work: _Work, placed: list[Placed | None]) -> Geometry:
     """Move every solved frame to its place."""
+    pieced = work.pieced
     rects: dict[str, Rect] = {}
     titles: dict[str, tuple[tuple[float, ...], float]] = {}
     lines: list[Line] = []
@@ -158,7 +227,7 @@ def _assemble(
         x, y = corner[index]
         solved = placed[index]
         if isinstance(item, Node):
-            width, height = (item.height, item.width) if sideways else (item.width, item.height)
+            width, height = (item.height, item.width) if work.sideways else (item.width, item.height)
             rects[item.key] = Rect(x, y, width, height)
             continue
         if solved is None:
@@ -168,7 +237,7 @@ def _assemble(
             titles[item.key] = (solved.title or part_places(part_widths(item.title), SIDE), STRIP / 2)
         for child, (left, top) in zip(pieced.children[index], solved.corners, strict=True):
             corner[child] = (x + left, y + top)
-        edges = edges_of[index]
+        edges = list(pieced.nets[index])
         known = shapes.get(id(solved))
         if known is None:
             flat = [(path.net, tuple(chain.from_iterable(path.points)), path.arrow) for path in solved.paths]

@@ -63,6 +63,12 @@ class Level:
     outs: int
     margins: Margins
     may_wrap: bool = True
+    above: tuple[int, ...] = ()
+    """Order from left to right in which its input ports are reached, as seen from around the frame; empty where that is not known."""
+    below: tuple[int, ...] = ()
+    """Order in which its output ports are left."""
+    curious: bool = False
+    """Whether the surroundings of the frames in it shall be told."""
     min_height: float = 0.0
 
 
@@ -74,6 +80,10 @@ class Path:
     points: tuple[tuple[float, float], ...]
     arrow: bool
     """Whether the last point touches a node, so that an arrowhead belongs there."""
+
+
+Sides = tuple[tuple[int, ...], tuple[int, ...]]
+"""Order from left to right in which the input ports of a frame are reached, and its output ports left; one number for each port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +101,5 @@ class Placed:
     """Net, and the left middle of the room kept for its text."""
     title: tuple[float, ...] = ()
     """Where each part of the title begins."""
+    around: tuple[Sides | None, ...] = ()
+    """For each child that is a frame, what its own level can know of its surroundings."""

@@ -64,6 +64,7 @@ def assign_ranks(level: Level) -> Ranks:
     loose = [item for item in range(size) if not touched[item]]
     _lower_feeders(level, by_source, rank, wires)
     main_in = _main_path(level, by_source, loose)
+    _lower_sides(level, wires, rank, main_in)
     rows = 1 + max((rank[item] for item in range(size + level.ins) if touched[item]), default=-1)
     for item in range(size + level.ins, total):
         rank[item] = rows
@@ -94,7 +95,7 @@ def _wires(level: Level) -> list[Wire]:
 def _lower_feeders(level: Level, by_source: list[list[Wire]], rank: list[int], wires: list[Wire]) -> None:
     """Move a child that only hubs or other feeders lead to down to the row just above its first reader."""
     size = len(level.slots)
-    feeder = _feeders(size, by_source, wires)
+    feeder = _feeders(level, by_source, wires)
     for item in reversed(range(size)):
         if not feeder[item]:
             continue
@@ -103,10 +104,39 @@ def _lower_feeders(level: Level, by_source: list[list[Wire]], rank: list[int], w
             rank[item] = max(rank[item], min(readers) - 1)
 
 
-def _feeders(size: int, by_source: list[list[Wire]], wires: list[Wire]) -> list[bool]:
+def _lower_sides(level: Level, wires: list[Wire], rank: list[int], main_in: dict[int, int]) -> None:
+    """Move a child beside the main path down to its first reader where that makes the lines shorter.
+
+    What it reads comes by anyway where another reads it further down.
+    """
+    size = len(level.slots)
+    leaving: dict[int, list[Wire]] = {}
+    arriving: dict[int, list[Wire]] = {}
+    for wire in wires:
+        leaving.setdefault(wire.source, []).append(wire)
+        for item, _ in wire.forward:
+            arriving.setdefault(item, []).append(wire)
+    main = {*main_in, *main_in.values()}
+    for item in reversed(range(size)):
+        out = leaving.get(item, ())
+        targets = [rank[target] for wire in out for target, _ in wire.forward]
+        if item in main or not targets or min(targets) - rank[item] < 2:
+            continue
+        lowest = min(targets) - 1
+        longer = 0
+        for wire in arriving.get(item, ()):
+            others = [rank[other] for other, _ in wire.forward if other != item]
+            longer += max(0, lowest - max([rank[item], *others]))
+        if longer < len(out) * (lowest - rank[item]):
+            rank[item] = lowest
+
+
+def _feeders(level: Level, by_source: list[list[Wire]], wires: list[Wire]) -> list[bool]:
+    size = len(level.slots)
     feeder = [True] * size
     for wire in wires:
-        if wire.source >= size and not wire.hub:
+        enters = wire.source >= size or level.slots[wire.source].weight >= ENTERING
+        if enters and not wire.hub:
             _unmark(feeder, wire)
     for item in range(size):
         if not feeder[item]:

@@ -112,9 +112,13 @@ def crossings_by_gap(rows: Rows, x: list[float], ends: LaneEnds) -> list[list[Cr
         if top not in crossing.tops:
             crossing.tops.append(top)
         crossing.sides.append(lane.x)
+        if lane.back:
+            crossing.rising.append(lane.x)
         for gap, taps in lane.taps.items():
             crossing = at(gap, lane.net)
             crossing.sides.append(lane.x)
+            if not lane.back:
+                crossing.rising.append(lane.x)
             for item, _ in taps:
                 crossing.bottoms.append(x[item] + ends.get((number, item), 0.0))
     return [list(found.values()) for found in gaps]
@@ -245,4 +249,5 @@ def _draw_lane(level: Level, number: int, lane: Lane, ends: LaneEnds, grid: Grid
     if lane.back and level.nets[lane.net].label_width:
         row = min((lane.first + lane.last - 1) // 2, len(grid.row_top) - 1)
         middle = (grid.row_top[row] + grid.row_bottom[row]) / 2
-        grid.labels.append((lane.net, lane.x + 5, middle))
+        aside = 5.0 if lane.right else -5.0 - level.nets[lane.net].label_width
+        grid.labels.append((lane.net, lane.x + aside, middle))

@@ -14,6 +14,11 @@ LONG_SPAN = 6
 """A line over more rows than this runs in a lane beside the content."""
 
 SWEEPS = 4
+FEW = 150
+"""In a level of no more items and bends than this, every line is tried on both sides."""
+
+Near = list[tuple[int, float]]
+"""Neighbours of an item in the next row, each with where on it the line ends: from -0.5, its left edge, to 0.5."""
 
 
 @dataclass(slots=True)
@@ -29,7 +34,7 @@ class Lane:
     """Gap -> the items and ports below it that the lane leads to."""
     back: bool = False
     right: bool = False
-    """Whether it runs on the right: loops do, and what begins to the right of the main path."""
+    """Whether it runs on the right."""
     x: float = 0.0
 
 
@@ -57,42 +62,85 @@ class Rows:
     bends: int
     """Items from this number on are bends."""
     lanes: list[Lane] = field(default_factory=list[Lane])
+    lean: dict[int, int] = field(default_factory=dict[int, int])
+    """Port of the frame -> where it should stand among the ports on its side."""
 
 
 def order_rows(level: Level, ranks: Ranks) -> Rows:
     """Return the ordered rows of a level."""
     rows = _populate(level, ranks)
     total = len(rows.position)
-    upper: list[list[int]] = [[] for _ in range(total)]
-    lower: list[list[int]] = [[] for _ in range(total)]
+    upper: list[Near] = [[] for _ in range(total)]
+    lower: list[Near] = [[] for _ in range(total)]
+    _aim(level, rows)
     for links in rows.links:
         for link in links:
-            upper[link.lower].append(link.upper)
-            lower[link.upper].append(link.lower)
+            upper[link.lower].append((link.upper, link.upper_offset))
+            lower[link.upper].append((link.lower, link.lower_offset))
     if any(len(row) > 1 for row in rows.rows):
-        rows.rows = _sweep(rows, upper, lower)
-        _renumber(rows)
-    _choose_sides(rows, ranks)
+        _sweep(rows, upper, lower)
+    _choose_sides(rows)
     return rows
 
 
-def _sweep(rows: Rows, upper: list[list[int]], lower: list[list[int]]) -> list[list[int]]:
-    """Sort the rows by their neighbours, down and up in turn, and return the order with the fewest crossings."""
-    for row in rows.rows[1:]:
-        _sort_row(row, upper, rows.position)
+def _aim(level: Level, rows: Rows) -> None:
+    """Note where on a frame each line ends, in shares of its width, and where the ports of this frame should stand."""
+    size = len(level.slots)
+    for links in rows.links:
+        for link in links:
+            outs = level.slots[link.upper].outs if link.upper < size else None
+            ins = level.slots[link.lower].ins if link.lower < size else None
+            if outs is not None:
+                link.upper_offset = outs[link.upper_port] / level.slots[link.upper].width - 0.5
+            if ins is not None:
+                link.lower_offset = ins[link.lower_port] / level.slots[link.lower].width - 0.5
+    rows.lean = dict(enumerate(level.above, size)) | dict(enumerate(level.below, size + level.ins))
+
+
+def _sweep(rows: Rows, upper: list[Near], lower: list[Near]) -> None:
+    """Sort the rows by their neighbours, down and up in turn, and keep the order with the fewest crossings."""
+    for row in rows.rows if rows.lean else rows.rows[1:]:
+        _sort_row(row, upper, rows)
     best = _crossings(rows)
     kept = [list(row) for row in rows.rows]
     for sweep in range(SWEEPS):
         if best == 0:
             break
         near = lower if sweep % 2 == 0 else upper
-        for row in reversed(rows.rows[:-1]) if sweep % 2 == 0 else rows.rows[1:]:
-            _sort_row(row, near, rows.position)
+        upward = sweep % 2 == 0
+        for row in reversed(rows.rows if rows.lean else rows.rows[:-1]) if upward else rows.rows[not rows.lean :]:
+            _sort_row(row, near, rows)
         crossings = _crossings(rows)
         if crossings < best:
             best = crossings
             kept = [list(row) for row in rows.rows]
-    return kept
+    rows.rows = kept
+    _renumber(rows)
+    if best and len(rows.position) <= FEW:
+        _move_lines(rows, best)
+
+
+def _move_lines(rows: Rows, best: int) -> None:
+    """Move the bends of whole lines to the left or right of everything where that lets fewer lines cross."""
+    bends: dict[int, list[tuple[int, int]]] = {}
+    for number, links in enumerate(rows.links):
+        for link in links:
+            if link.lower >= rows.bends:
+                bends.setdefault(link.net, []).append((number, link.lower))
+    for line in bends.values():
+        for leftward in (True, False):
+            before = [rows.rows[number] for number, _ in line]
+            for number, bend in line:
+                others = [item for item in rows.rows[number] if item != bend]
+                rows.rows[number] = [bend, *others] if leftward else [*others, bend]
+            _renumber(rows)
+            crossings = _crossings(rows)
+            if crossings < best:
+                best = crossings
+                break
+            for (number, _), row in zip(reversed(line), reversed(before), strict=True):
+                rows.rows[number] = row
+    _renumber(rows)
 
 
 def _renumber(rows: Rows) -> None:
@@ -101,12 +149,23 @@ def _renumber(rows: Rows) -> None:
             rows.position[item] = place
 
 
-def _choose_sides(rows: Rows, ranks: Ranks) -> None:
-    main = {*ranks.main_in, *ranks.main_in.values()}
+def _choose_sides(rows: Rows) -> None:
+    """Lead every lane along the side on which it crosses fewer lines: on the right where both are alike."""
     for lane in rows.lanes:
-        if not lane.back and lane.source not in main:
-            row = rows.rows[ranks.rank[lane.source]]
-            lane.right = any(item in main for item in row[: rows.position[lane.source]])
+        left = right = 0
+        at = rows.position[lane.source]
+        for link in rows.links[lane.last if lane.back else lane.first]:
+            if link.net != lane.net:
+                left += rows.position[link.upper] < at
+                right += rows.position[link.upper] > at
+        for gap, taps in lane.taps.items():
+            at = min(rows.position[item] for item, _ in taps)
+            end = max(rows.position[item] for item, _ in taps)
+            for link in rows.links[gap]:
+                if link.net != lane.net:
+                    left += rows.position[link.lower] < end
+                    right += rows.position[link.lower] > at
+        lane.right = right <= left
 
 
 def _populate(level: Level, ranks: Ranks) -> Rows:
@@ -171,13 +230,16 @@ def _follow(main_in: dict[int, int], source: int, bends: list[int], target: int)
     main_in[target] = source
 
 
-def _sort_row(row: list[int], neighbours: list[list[int]], position: list[int]) -> None:
+def _sort_row(row: list[int], neighbours: list[Near], rows: Rows) -> None:
     if len(row) < 2:
         return
+    position, lean = rows.position, rows.lean
     weight: dict[int, float] = {}
     for place, item in enumerate(row):
         near = neighbours[item]
-        weight[item] = sum(position[other] for other in near) / len(near) if near else float(place)
+        weight[item] = (
+            sum(position[other] + aside for other, aside in near) / len(near) if near else lean.get(item, float(place))
+        )
     row.sort(key=weight.__getitem__)
     for place, item in enumerate(row):
         position[item] = place
@@ -189,9 +251,20 @@ def _crossings(rows: Rows) -> int:
     for links in rows.links:
         if len(links) < 2:
             continue
-        ends = sorted((position[link.upper], position[link.lower]) for link in links)
-        seen: list[int] = []
-        for _, low in ends:
-            count += len(seen) - bisect_right(seen, low)
-            insort(seen, low)
+        count += _inversions(
+            [(position[link.upper] + link.upper_offset, position[link.lower] + link.lower_offset) for link in links]
+        )
+    for row in (rows.rows[0], rows.rows[-1]) if rows.lean else ():
+        if row and row[0] in rows.lean:
+            count += _inversions([(rows.lean[item], position[item]) for item in row])
+    return count
+
+
+def _inversions(pairs: list[tuple[float, float]]) -> int:
+    """Return how many lines cross, each given by its upper and its lower end."""
+    count = 0
+    seen: list[float] = []
+    for _, low in sorted(pairs):
+        count += len(seen) - bisect_right(seen, low)
+        insort(seen, low)
     return count

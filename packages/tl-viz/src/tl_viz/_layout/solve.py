@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil, sqrt
 
 from tl_viz._layout.columns import solve_in_columns, wants_columns
+from tl_viz._layout.nudge import nudge
 from tl_viz._layout.ports import place_ports
 from tl_viz._layout.problem import OUTSIDE, Level, Path, Placed
 from tl_viz._layout.ranks import Ranks, assign_ranks
 from tl_viz._layout.route import Grid, draw_paths, place_lanes, place_rows
 from tl_viz._layout.rows import order_rows
 from tl_viz._layout.straighten import straighten
+from tl_viz._layout.surroundings import surroundings
 from tl_viz._layout.title import place_title
 
 LOOSE_GAP = 14.0
@@ -27,11 +30,13 @@ def solve(level: Level) -> Placed:
     total = len(rows.position)
     half = [slot.width / 2 for slot in level.slots] + [1.0] * (total - size)
     x = straighten(rows, half, ranks.main_in)
+    nudge(rows, half, x)
     right = max((x[item] + half[item] for row in rows.rows for item in row), default=0.0)
     left, right = place_lanes(level, rows, 0.0, right)
     grid = place_rows(level, rows, x, ends, (left, right))
     paths = draw_paths(level, rows, ends, grid)
-    return _frame(level, ranks, grid, paths)
+    placed = _frame(level, ranks, grid, paths)
+    return replace(placed, around=surroundings(level, rows, x)) if level.curious else placed
 
 
 def _frame(level: Level, ranks: Ranks, grid: Grid, paths: list[Path]) -> Placed:

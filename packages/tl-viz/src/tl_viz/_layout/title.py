@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from operator import itemgetter
+from itertools import combinations_with_replacement, pairwise
 from typing import TYPE_CHECKING
 
 from tl_viz._measure import joined_width, part_places
@@ -13,7 +12,9 @@ if TYPE_CHECKING:
 
 TITLE_GAP = 8.0
 SPLIT = 30.0
-"""How many pixels a frame must get narrower for a title that stands on both sides of a line."""
+"""How many pixels a frame must get narrower for a title that stands in one more place."""
+MOST_GAPS = 3
+"""So many places between two lines are tried, the widest."""
 
 
 def place_title(
@@ -31,21 +32,34 @@ def place_title(
     if not ports or not parts:
         return move, max(width, joined_width(parts) + 2 * side) if parts else width, part_places(parts, side)
     lines = sorted(x + move for x in ports)
-    last = lines[-1] + TITLE_GAP
-    options: list[tuple[float, int, float, float]] = []
-    """What it costs, how many parts stand to the left of the last line, where they begin, and how far the content moves."""
-    for left in (len(parts), *range(len(parts))):
-        wide = joined_width(parts[:left])
-        more = max(0.0, last + joined_width(parts[left:]) + side - width) if left < len(parts) else 0.0
-        more += SPLIT if 0 < left < len(parts) else 0.0
-        shift = max(0.0, side + wide + TITLE_GAP - lines[0]) if left else 0.0
-        options.append((shift + more, left, side, shift))
-        options += [
-            (more, left, one + TITLE_GAP, 0.0)
-            for one, other in pairwise(lines)
-            if left and one + wide + 2 * TITLE_GAP <= other
-        ]
-    _, left, start, shift = min(options, key=itemgetter(0))
-    end = last + shift + joined_width(parts[left:]) + side if left < len(parts) else 0.0
-    places = (*part_places(parts[:left], start), *part_places(parts[left:], last + shift))
-    return move + shift, max(width + shift, end), places
+    starts, rooms = _gaps(lines, side)
+    options: list[tuple[float, tuple[int, ...], float, float]] = []
+    """What it costs, in which gap each part stands, how far the content moves, and where the title ends."""
+    for gaps in combinations_with_replacement(range(len(starts)), len(parts)):
+        wide = {gap: joined_width(tuple(_parts_in(gap, gaps, parts))) for gap in gaps}
+        if any(wide[gap] > room for gap, room in enumerate(rooms, 1) if gap in wide):
+            continue
+        shift = max(0.0, side + wide[0] + TITLE_GAP - lines[0]) if 0 in wide else 0.0
+        at_end = wide.get(len(starts) - 1)
+        end = 0.0 if at_end is None else starts[-1] + at_end + side
+        options.append((shift + max(0.0, end - width) + SPLIT * (len(wide) - 1), gaps, shift, end))
+    _, gaps, shift, end = min(options, key=lambda option: (round(option[0], 3), option[1].count(0) % len(parts)))
+    places: list[float] = []
+    for gap in dict.fromkeys(gaps):
+        places += part_places(tuple(_parts_in(gap, gaps, parts)), starts[gap] + (shift if gap else 0.0))
+    return move + shift, max(width, end) + shift, tuple(places)
+
+
+def _gaps(lines: list[float], side: float) -> tuple[list[float], list[float]]:
+    """Return where the places for parts of a title begin: to the left of all lines, between two, and to the right of all.
+
+    And the room in those between.
+    """
+    between = [(one + TITLE_GAP, other - one - 2 * TITLE_GAP) for one, other in pairwise(lines)]
+    if len(between) > MOST_GAPS:
+        between = sorted(sorted(between, key=lambda gap: -gap[1])[:MOST_GAPS])
+    return [side, *[start for start, _ in between], lines[-1] + TITLE_GAP], [room for _, room in between]
+
+
+def _parts_in(gap: int, gaps: tuple[int, ...], parts: tuple[float, ...]) -> list[float]:
+    return [part for one, part in zip(gaps, parts, strict=True) if one == gap]

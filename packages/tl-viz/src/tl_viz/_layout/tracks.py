@@ -17,6 +17,8 @@ class Crossing:
     bottoms: list[float] = field(default_factory=list[float])
     sides: list[float] = field(default_factory=list[float])
     """x of lanes that it reaches or comes from."""
+    rising: list[float] = field(default_factory=list[float])
+    """Those of them that lie above this gap; the others lie below."""
     track: int = -1
     step: tuple[float, int] | None = None
     """Where a line goes down between two tracks, and the second of them: it gets past a line that changes sides with it."""
@@ -33,6 +35,8 @@ Moving = tuple[float, float, Crossing]
 Split = tuple[Crossing, Crossing, Crossing]
 """A net and its two halves."""
 
+MOST_SORTED = 40
+"""More lines in one gap than this are not compared with each other."""
 MOST_STEPS = 8
 """How many lines of one gap may take two tracks."""
 
@@ -99,7 +103,8 @@ def _assign(crossings: list[Crossing]) -> tuple[int, list[Crossing]]:
     tracks: list[list[tuple[float, float]]] = []
     floor: dict[int, int] = {}
     order, ring = _above_first(moving, must)
-    for index in order:
+    nested = _uncrossed(moving, order, must)
+    for at, index in enumerate(order):
         low, high, crossing = moving[index]
         track = floor.get(index, 0)
         while track < len(tracks) and any(
@@ -110,7 +115,7 @@ def _assign(crossings: list[Crossing]) -> tuple[int, list[Crossing]]:
             tracks.append([])
         tracks[track].append((low, high))
         crossing.track = track
-        for below in must.get(index, ()):
+        for below in (*must.get(index, ()), *[other for other in order[at + 1 :] if (index, other) in nested]):
             floor[below] = max(floor.get(below, 0), track + 1)
     return len(tracks), [moving[index][2] for index in ring]
 
@@ -131,6 +136,32 @@ def _constraints(moving: list[Moving]) -> dict[int, list[int]]:
             if any(abs(top - bottom) < NEAR for top in crossing.tops for bottom in other.bottoms):
                 must.setdefault(index, []).append(other_index)
     return must
+
+
+def _uncrossed(moving: list[Moving], order: list[int], must: dict[int, list[int]]) -> set[tuple[int, int]]:
+    """Put those nets first, in place, that cross others less when they lie above them; return such pairs of neighbours."""
+    if not 1 < len(order) <= MOST_SORTED:
+        return set()
+    wins = {
+        (one, other)
+        for one in order
+        for other in order
+        if one != other and _met(moving[one], moving[other]) < _met(moving[other], moving[one])
+    }
+    for end in range(1, len(order)):
+        at = end
+        while at and (order[at], order[at - 1]) in wins and order[at] not in must.get(order[at - 1], ()):
+            order[at - 1], order[at] = order[at], order[at - 1]
+            at -= 1
+    return wins
+
+
+def _met(upper: Moving, lower: Moving) -> int:
+    """Return how often two nets cross if one of them lies above the other."""
+    (high_start, high_end, above), (low_start, low_end, below) = upper, lower
+    falls = (*above.bottoms, *[x for x in above.sides if x not in above.rising])
+    rises = (*below.tops, *below.rising)
+    return sum(low_start < x < low_end for x in falls) + sum(high_start < x < high_end for x in rises)
 
 
 def _ring(left: list[int], must: dict[int, list[int]]) -> list[int]:

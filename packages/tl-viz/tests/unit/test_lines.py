@@ -1,0 +1,166 @@
+"""Lines are short, bend seldom, and cross where they must."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from columns import DEFAULTS, load
+from quality import all_faults
+
+from tl_viz._bridges import bridges, upright_ways
+from tl_viz._draw import picture
+from tl_viz._layout import Geometry, Line, lay_out
+from tl_viz._layout.score import effort
+from tl_viz._scene import Box, Edge, Node, Scene, TextRow
+
+
+def node(key, width=80.0, height=30.0):
+    return Node(key=key, role="input" if key in {"x", "side"} else "op", rows=(), width=width, height=height)
+
+
+def frame(key, *children):
+    return Box(key=key, role="module", title=(TextRow(text=key),), children=children)
+
+
+def scene(children, *edges):
+    return Scene(
+        root=Box(key="", role="root", title=(), children=tuple(children)),
+        edges=tuple(Edge(source=source, targets=tuple(targets.split())) for source, targets in edges),
+    )
+
+
+def crossings(geometry):
+    lines = {}
+    for line in geometry.lines:
+        lines.setdefault(line.edge, []).append(line.points)
+    ways = upright_ways(list(lines.values()))
+    return {point for number, own in enumerate(lines.values()) for line in own for point in bridges(line, number, ways)}
+
+
+def corners(geometry, edge):
+    return sum(
+        (before[0] == here[0]) != (here[0] == after[0])
+        for line in geometry.lines
+        if line.edge == edge
+        for before, here, after in zip(line.points, line.points[1:], line.points[2:], strict=False)
+    )
+
+
+def drawn(one):
+    geometry = lay_out(one)
+    assert all_faults(one, geometry) == []
+    return geometry
+
+
+def test_a_skip_from_frame_to_frame_stays_on_its_side():
+    """What goes down has its skip on the right; so has what goes up, though the skip was there first."""
+    one = scene(
+        [
+            node("x"),
+            frame("down", node("conv"), node("pool")),
+            node("middle"),
+            frame("up", node("grow"), node("cat"), node("join")),
+            node("end"),
+        ],
+        ("x", "conv"), ("conv", "pool cat"), ("pool", "middle"), ("middle", "grow"), ("grow", "cat"), ("cat", "join"),
+        ("join", "end"),
+    )  # fmt: skip
+    geometry = drawn(one)
+    assert crossings(geometry) == set()
+    main = {geometry.rects[key].x + 40 for key in ("conv", "pool", "middle", "grow", "cat", "join")}
+    assert len(main) == 1
+    skip = [x for line in geometry.lines if line.edge == 1 for x, _ in line.points]
+    assert min(skip) == main.pop()
+
+
+def test_a_frame_gives_its_outputs_in_the_order_in_which_the_next_one_needs_them():
+    one = scene(
+        [
+            node("x"),
+            frame("gate", node("score"), node("left"), node("right")),
+            frame("mix", node("first"), node("second")),
+        ],
+        ("x", "score"), ("score", "left right"), ("right", "first"), ("left", "second"), ("first", "second"),
+    )  # fmt: skip
+    assert crossings(drawn(one)) == set()
+
+
+def test_a_line_past_a_node_goes_straight_to_its_port():
+    """Only at its end the line bends: from the right edge of the inner frame to `mul` in its middle."""
+    one = scene(
+        [
+            node("x"),
+            node("side", 40.0),
+            frame("outer", node("norm"), frame("inner", node("wide", 300.0), node("scale"), node("mul"))),
+        ],
+        ("x", "norm"), ("norm", "wide"), ("side", "mul"), ("wide", "scale"), ("scale", "mul"),
+    )  # fmt: skip
+    assert corners(drawn(one), 2) == 2
+
+
+def test_a_node_beside_the_main_path_stands_where_its_result_is_used():
+    """`gain` reads what `mul` reads further down anyway."""
+    chain = [f"n{number}" for number in range(6)]
+    one = scene(
+        [node("x"), node("gain"), *map(node, chain), node("add")],
+        ("x", "n0 gain n3"), *[(one, other) for one, other in pairwise(chain)], ("n5", "add"), ("gain", "add"),
+    )  # fmt: skip
+    rects = drawn(one).rects
+    assert rects["gain"].y == rects["n5"].y
+
+
+def test_a_branch_of_its_own_begins_where_it_splits_off():
+    chain = [f"n{number}" for number in range(6)]
+    one = scene(
+        [node("x"), node("short"), *map(node, chain), node("add")],
+        ("x", "n0 short"), *[(one, other) for one, other in pairwise(chain)], ("n5", "add"), ("short", "add"),
+    )  # fmt: skip
+    rects = drawn(one).rects
+    assert rects["short"].y == rects["n0"].y
+
+
+def test_a_loop_runs_on_the_side_with_fewer_lines():
+    children = (node("first"), node("second"), node("third"), node("fourth"))
+    edges = (
+        Edge(source="main", targets=("first",)),
+        Edge(source="first", targets=("second",)),
+        Edge(source="second", targets=("third",)),
+        Edge(source="third", targets=("fourth",)),
+        Edge(source="one", targets=("third",)),
+        Edge(source="two", targets=("third",)),
+        Edge(source="fourth", targets=("second",), role="loop", label="next round (1, 8)"),
+    )
+    outer = (node("main"), node("one"), node("two"), frame("loop", *children))
+    geometry = drawn(Scene(root=Box(key="", role="root", title=(), children=outer), edges=edges))
+    middle = geometry.rects["third"].x + 40
+    entering = {x for line in geometry.lines if line.edge in {4, 5} for x, _ in line.points}
+    lane = {x for line in geometry.lines if line.edge == 6 for x, _ in line.points}
+    assert min(entering) >= middle
+    assert max(lane) <= middle
+    assert crossings(geometry) == set()
+
+
+def test_the_words_of_a_loop_on_the_left_stand_to_its_left():
+    geometry = picture(load("mamba"), DEFAULTS).geometry
+    (label,) = geometry.labels
+    lane = min(x for line in geometry.lines if line.edge == label[0] for x, _ in line.points)
+    assert label[1] < lane - 60
+
+
+def test_effort_is_length_and_crossings():
+    geometry = Geometry(
+        100, 100, {}, {}, (Line(0, (50, 0, 50, 100), True), Line(1, (0, 40, 90, 40, 90, 100), True)), ()
+    )
+    assert effort(geometry) == 100 + 90 + 60 + 200
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("resnet50", 0), ("densenet121", 0), ("gpt2-12", 0), ("gpt2-48", 0), ("gpt2-12-cache", 4), ("vit", 0), ("swin", 0),
+        ("unet", 0), ("lstm", 0), ("gru-500", 0), ("moe", 1), ("mamba", 1),
+    ],
+)  # fmt: skip
+def test_few_lines_of_the_gallery_cross(name, most):
+    assert len(crossings(picture(load(name), DEFAULTS).geometry)) <= most
