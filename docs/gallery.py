@@ -156,7 +156,7 @@ several of one owner has the name of the owner: `qkv`, and `linear` below it |
 | `Conv2d · 3×3`, `top 2 of 8` | what the arguments of a call say about its size |
 | dark bar | branches join: the box reads what two or more others computed. A parameter, a mask or one tensor read twice is no branch. \
 Joins inside of a closed box have no bar |
-| thick border | a closed box: a module, or several ops, with more inside than is drawn |
+| `+` in a corner | a closed box: a module, or several ops, with more inside than is drawn |
 | `Conv2d ×2, BatchNorm2d ×2, relu ×2`, `mul ×2, pow, mean, add and 2 more` | what a closed box holds: first what has \
 parameters, then attention, products of matrices, what joins two tensors, and the rest; views and casts come last; `and 2 more` are \
 two more kinds |
@@ -175,8 +175,8 @@ without `×` counts everything |
 | `×500 rounds, same weights` | a loop, with the same weights in each round; orange lines lead to the next round, `t` is the number of the round |
 | `= transformer.wte.weight` | reads a parameter of another module, which is counted there |
 | `view → Conv1D → view`, `split → view → transpose` | views that lead to an op, or follow it, drawn in its box; the op stands in its place |
-| `2: getitem [1] → transpose`, `parameter: expand`, `one input: reshape → unsqueeze` | views that lead to an op of several tensors: \
-which argument they prepare, a parameter, or one of those whose order does not matter. Views that follow the op have a line of their own |
+| `2: getitem [1] → transpose`, `parameter: expand`, `every input: view` | views that lead to an op of several tensors: \
+which argument they prepare, a parameter, or all inputs. Views that follow the op have a line of their own |
 | `getitem [:, -1]`, `getitem [tensor]` | the part that is taken: by place, or by a tensor of places or of truth values |
 | `3 outputs`, `output 2 of 3`, `values` | one call with several outputs: all of them, or the one that the box stands for |
 | purple words at a line: `all 6`, `3 outputs`, `last round`, `first round`, `every round`, `same for all 12`, `one per copy`, `×4, in reverse`, \

@@ -23,6 +23,8 @@ JOIN_WIDTH = 5.0
 CORNER = 6.0
 NOTE_SIZE = 10.5
 MADE_SIZE = 11.0
+PLUS_HALF, PLUS_INSET = 4.5, 8.0
+"""Half the size of the sign of a closed box, and how far its middle lies from the corner."""
 TITLE_ROOM, MADE_ROOM = 24.0, 18.0
 """Height of the title, and of the line under it."""
 
@@ -187,6 +189,16 @@ def join_bar(rect: Rect, theme: Theme, direction: Direction, width: float = JOIN
     return Stroke((line,), (False,), theme.line, width)
 
 
+def plus(x: float, y: float, colour: str, ground: str, half: float = PLUS_HALF) -> list[Shape]:
+    """Return the sign of a closed box around its middle: a filled square with a cross in it."""
+    arm = half * 0.6
+    cross = ((x - arm, y), (x + arm, y)), ((x, y - arm), (x, y + arm))
+    return [
+        Stroke((((x - half, y), (x + half, y)),), (False,), colour, 2 * half),
+        Stroke(cross, (False, False), ground, half / 3),
+    ]
+
+
 def _node(node: Node, rect: Rect, theme: Theme, direction: Direction) -> Group:
     fill, stroke = theme.learned if node.learned else theme.nodes[node.role]
     fill = node.tint or fill
@@ -200,10 +212,14 @@ def _node(node: Node, rect: Rect, theme: Theme, direction: Direction) -> Group:
     shapes.append(
         Bar(
             rect.x, rect.y, rect.width, rect.height, radius, fill, stroke,
-            2.2 if node.marked else (1.5 if node.role == "module" else 1.0),
+            2.2 if node.marked else 1.0,
             node.role in {"bundle", "constant", "buffer"},
         )
     )  # fmt: skip
+    if node.role == "module":
+        x = rect.x + (PLUS_INSET if direction == "rightleft" else rect.width - PLUS_INSET)
+        below = JOIN_WIDTH / 2 if node.joins and direction == "topdown" else 0.0
+        shapes += plus(x, rect.y + PLUS_INSET + below, stroke, fill)
     shapes += [join_bar(rect, theme, direction)] if node.joins else []
     total = sum(row.size for row in node.rows) + ROW_GAP * (len(node.rows) - 1)
     y = rect.y + (rect.height - total) / 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tl_viz._display import MARGIN, Bar, Display, Group, Shape, Stroke, Words, join_bar
+from tl_viz._display import MARGIN, Bar, Display, Group, Shape, Stroke, Words, join_bar, plus
 from tl_viz._layout import Direction, Rect
 from tl_viz._measure import text_width
 from tl_viz._scene import Box, Node, walk
@@ -192,6 +192,9 @@ def _sample(sign: Sign, x: float, y: float, theme: Theme, direction: Direction) 
     if sign.key in {"carried", "faint", "bridge"}:
         return _line_sample(sign.key, x, y, theme)
     boxes = _box_sample(sign.key, x, y, theme)
+    if sign.key == "closed":
+        fill, stroke = theme.nodes["module"]
+        return [*boxes, *plus(x + SAMPLE_WIDTH - SAMPLE_HEIGHT / 2, y, stroke, fill, 3.0)]
     if sign.key == "joins":
         return [*boxes, join_bar(Rect(x, y - SAMPLE_HEIGHT / 2, SAMPLE_WIDTH, SAMPLE_HEIGHT), theme, direction, 3.0)]
     return boxes
@@ -212,7 +215,7 @@ def _box_sample(key: str, x: float, y: float, theme: Theme) -> list[Shape]:
     nodes = theme.nodes
     paints = {
         "tinted": (*theme.learned, 1.0),
-        "closed": (*nodes["module"], 1.5),
+        "closed": (*nodes["module"], 1.0),
         "joins": (*nodes["op"], 1.0),
         "stack": (nodes["op"][0], theme.run, 0.8),
         "marked": (nodes["op"][0], theme.mark, 2.2),

@@ -51,16 +51,32 @@ def test_arguments_with_the_same_views_share_a_line():
     assert lines(run, y, "scaled_dot_product_attention") == ["q, k: view → transpose", "v: view"]
 
 
-def test_where_the_order_does_not_matter_inputs_have_no_number():
+def test_where_the_order_does_not_matter_numbers_tell_which_input_has_the_views():
     run, (a, b, _) = started()
-    assert lines(run, run.op("add", a, run.op("to", b)), "add") == ["one input: to"]
+    assert lines(run, run.op("add", a, run.op("to", b)), "add") == ["2: to"]
     run, (a, b, _) = started()
-    assert lines(run, run.op("add", run.op("view", a), run.op("to", b)), "add") == [
-        "one input: view",
-        "another input: to",
-    ]
+    assert lines(run, run.op("add", run.op("to", b), a), "add") == ["1: to"]
+    run, (a, b, _) = started()
+    assert lines(run, run.op("add", run.op("view", a), run.op("to", b)), "add") == ["1: view", "2: to"]
     run, (a, b, _) = started()
     assert lines(run, run.op("add", run.op("view", a), run.op("view", b)), "add") == ["every input: view"]
+
+
+def test_numbers_in_the_box_stand_at_the_tips_of_its_lines():
+    def slots(*parents):
+        run, (a, b, _) = started()
+        y = run.op("add", *[run.op("to", x) if viewed else x for x, viewed in zip((a, b), parents, strict=True)])
+        drawing = run.done(run.op("relu", y)).draw(fold_repeats=False)
+        key = next(node.key for node in drawing.scene.nodes() if node.rows[0].text == "add")
+        return [
+            (edge.source, edge.slots[edge.targets.index(key)] if edge.slots else "")
+            for edge in drawing.scene.edges
+            if key in edge.targets
+        ]
+
+    assert slots(False, True) == [("input_1", "1"), ("input_2", "2")]
+    assert slots(True, False) == [("input_1", "1"), ("input_2", "2")]
+    assert slots(False, False) == slots(True, True) == [("input_1", ""), ("input_2", "")]
 
 
 def test_many_inputs_are_counted():
@@ -76,6 +92,14 @@ def test_views_of_a_parameter_belong_to_it():
     run, (a, _, _) = started()
     table = viewed(run, run.op("view", params=[("part.table", (4, 2))]), "transpose")
     assert lines(run, run.op("add", a, table), "add part.table") == ["parameter (4, 2)", "parameter: view → transpose"]
+
+
+def test_a_lone_input_beside_a_parameter_has_no_number():
+    run, (a, _, _) = started()
+    bias = run.op("float", params=[("bias", (8,))])
+    assert lines(run, run.op("add", run.op("view", a), bias), "add bias") == [
+        "parameter (8)", "input: view", "parameter: float",
+    ]  # fmt: skip
 
 
 def test_two_parameters_are_told_apart():

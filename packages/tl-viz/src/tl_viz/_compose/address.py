@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
+from tl_viz._compose.sums import HERE, shifts_of
 from tl_viz._names import address_range, relative
 
 if TYPE_CHECKING:
@@ -14,9 +15,25 @@ LISTED = 4
 """Up to this many copies are named one by one, where their names are words and not numbers."""
 
 
-def address_of(tree: Tree, branch: Branch, frame: str) -> str:
-    """Return the address of the module call that a branch stands for, with those of its copies, relative to its frame."""
-    return _joined(_found(tree, branch, branch.others), frame)
+def address_of(tree: Tree, branch: Branch, frame: str, around: tuple[int, ...] = HERE) -> str:
+    """Return the address of the module call that a branch stands for, with those of its copies, relative to its frame.
+
+    Args:
+        tree: the network.
+        branch: what is asked about.
+        frame: address of the module in whose frame it stands.
+        around: how far from there that frame stands in each of its copies.
+    """
+    starts = [branch.first + shift for shift in shifts_of(branch, around)]
+    found = _found(tree, branch, tuple(starts[1:]))
+    return _joined([seen_from(address, found[0], frame) for address in found], "")
+
+
+def seen_from(address: str, first: str, frame: str) -> str:
+    """Return an address relative to its frame, whose address in the first copy is `frame`, and where `first` stands in its place."""
+    if not frame or not first.startswith(frame + "."):
+        return address
+    return relative(address, ".".join(address.split(".")[: frame.count(".") + 1]))
 
 
 def run_address(tree: Tree, branch: Branch, frame: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tl_viz._compose.address import address_of
 from tl_viz._compose.around import Around
 from tl_viz._compose.follow import follow
+from tl_viz._compose.joined import arguments_of
 from tl_viz._compose.label import Wishes, box_size, frame_title, names, node_rows
 from tl_viz._compose.made import made_of
 from tl_viz._compose.meet import meeting
@@ -132,9 +133,9 @@ def _node(work: _Work, branch: Branch, around: Around) -> Node:
     rows = node_rows(tree, branch, work.wishes, around, work.likenesses.get(id(branch)))
     role = _role(network, branch)
     several = len(branch.outside) > 1 or branch.op in network.back  # a lone line says nothing about its argument
-    slots = network.slots.get(branch.op) if several else None
+    slots = arguments_of(tree, branch, branch.op) if several else None
     joins = id(branch) in work.joins
-    width, height = box_size(rows, slots, round_ends=role in {"input", "output"}, joins=joins)
+    width, height = box_size(rows, slots, role=role, joins=joins)
     if work.largest > 0:
         scale = 1 + (BIGGEST - 1) * _sum(work.plan, branch, network.sizes) / work.largest
         width, height = width * scale, height * scale

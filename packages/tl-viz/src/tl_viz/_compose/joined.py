@@ -16,6 +16,8 @@ WIDEST = 240.0
 """A line of text longer than this is shortened."""
 SHORT = {"scaled_dot_product_attention": "attention"}
 """What an op is called in the line of the views beside it, where its own name would fill the line."""
+NUMBERED = 4
+"""Inputs whose order does not matter are counted where there are no more than so many."""
 MOST = 3
 """The views of so many kinds of inputs are written; those of others are counted."""
 
@@ -39,8 +41,8 @@ def function_text(tree: Tree, op: int, last: int = 0) -> str:
 def joined_lines(tree: Tree, branch: Branch) -> list[str]:
     """Return what else a chain holds: the views before and after its op, and outputs that nobody reads."""
     functions = tree.network.functions
-    at = next(index for index, child in enumerate(branch.children) if child.op == branch.op)
-    leads = [child.op for child in branch.children[:at]]
+    leads = _leads(branch)
+    at = len(leads)
     own = tree.network.calls[branch.call].class_name if branch.call >= 0 else functions[branch.op]
     own = SHORT.get(own, own)
     after = [function_text(tree, child.op) for child in branch.children[at + 1 :] if tree.readers[child.first]]
@@ -53,6 +55,44 @@ def joined_lines(tree: Tree, branch: Branch) -> list[str]:
         before = _side_by_side(tree, leads)
         lines = [_way(before, own, after)] if before or after else []
     return [*lines, f"+ {count(unread, 'output')} that nothing reads"] if unread else lines
+
+
+def arguments_of(tree: Tree, branch: Branch, op: int) -> dict[int, str]:
+    """Return what an op reads, and which of its arguments that is, where it matters, or where views are told by the number.
+
+    Args:
+        tree: the network.
+        branch: what the op stands in.
+        op: the op of the branch, or of a copy of it.
+    """
+    found = tree.network.slots.get(op)
+    if found is None and branch.kind == "chain" and _counts(tree, branch):
+        return {parent: str(number) for number, parent in enumerate(tree.network.parents[op], start=1)}
+    return found or {}
+
+
+def _counts(tree: Tree, branch: Branch) -> bool:
+    """Whether some inputs of an op whose order does not matter go through views and others do not, or go through others."""
+    network, op = tree.network, branch.op
+    parents = network.parents[op]
+    if (
+        not 1 < len(parents) <= NUMBERED
+        or len(set(parents)) < len(parents)
+        or op in network.weights
+        or op in network.back
+    ):
+        return False
+    chains = _chains(tree, branch, _leads(branch))
+    plain = [chain for chain in chains if not any(one in network.weights for one in chain)]
+    ways = {tuple([function_text(tree, one) for one in chain]) for chain in plain}
+    inputs = len(parents) - len(chains) + len(plain)
+    return inputs > 1 and bool(plain) and (len(plain) < inputs or len(ways) > 1)
+
+
+def _leads(branch: Branch) -> list[int]:
+    """Return the views in a chain before its op."""
+    at = next(index for index, child in enumerate(branch.children) if child.op == branch.op)
+    return [child.op for child in branch.children[:at]]
 
 
 def _chains(tree: Tree, branch: Branch, leads: list[int]) -> list[list[int]]:
@@ -79,11 +119,11 @@ def _has_several_inputs(tree: Tree, branch: Branch, leads: list[int]) -> bool:
 def _prepared(tree: Tree, branch: Branch, chains: list[list[int]]) -> list[str]:
     """Return the views before an op as lines, each with the inputs that they prepare: `2: getitem [1] → transpose`."""
     network = tree.network
-    slots = network.slots.get(branch.op, {})
-    inputs = len(set(network.parents[branch.op]))
+    slots = arguments_of(tree, branch, branch.op)
     groups: dict[tuple[str, ...], list[str]] = {}
     read = [[address for op in chain for address in network.weights.get(op, ())] for chain in chains]
     alone = sum(map(bool, read)) == 1
+    inputs = len(set(network.parents[branch.op])) - sum(map(bool, read))
     for chain, addresses in zip(chains, read, strict=True):
         learned = "parameter" if alone else ",".join([address.rpartition(".")[2] for address in addresses])
         said = learned if addresses else slots.get(chain[-1], "")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tl_viz._compose.around import Around
     from tl_viz._network import Network
     from tl_viz._plan import Branch, Likeness, Tree
+    from tl_viz._scene import NodeRole
 
 MOST_HOLDERS = 6
 """A piece of a module is named after what holds parameters in it where there are no more than so many."""
@@ -37,6 +38,8 @@ SLOT_PAD = 5.0
 """How much higher above and below its text a node is that names its arguments."""
 BAR_PAD = 2.5
 """How much larger it is on each side where they stand behind a bar."""
+PLUS_PAD = 4.0
+"""How much more room a title has on each side in whose corner stands the sign of a closed box."""
 ROUND_GAP = 3.0
 """Distance between a round end and the corner of a line of text."""
 
@@ -54,7 +57,7 @@ class Wishes:
 
 
 def box_size(
-    rows: tuple[TextRow, ...], slots: dict[int, str] | None = None, *, round_ends: bool = False, joins: bool = False
+    rows: tuple[TextRow, ...], slots: dict[int, str] | None = None, *, role: NodeRole = "op", joins: bool = False
 ) -> tuple[float, float]:
     """Return the width and height of a node with these lines, and with the names of its arguments along its edge.
 
@@ -67,7 +70,9 @@ def box_size(
         letters = ",".join([text for text in slots.values() if not text.isdigit()])  # one line may carry several
         pad_x = max(PAD_X, 5 + max(text_width(text, SLOT_SIZE) for text in [letters, *slots.values()]))
         pad_x, pad_y = pad_x + joins * BAR_PAD, pad_y + SLOT_PAD + joins * BAR_PAD
-    if round_ends:  # the corners of the first and the last line stay inside of the half circles
+    if role == "module":
+        width = max(width, text_width(rows[0].text, rows[0].size, rows[0].bold) + 2 * PLUS_PAD)
+    if role in {"input", "output"}:  # the corners of the first and the last line stay inside of the half circles
         radius = height / 2 + pad_y
         pad_x = max(pad_x, radius - sqrt(radius**2 - (height / 2) ** 2) + ROUND_GAP)
     beside = 2 * PORT_ROOM * len(slots) if slots else 0.0  # sideways, arguments stand below each other
@@ -171,7 +176,7 @@ def names(tree: Tree, branch: Branch, around: Around) -> tuple[str, str]:
     if branch.op >= 0:
         return _leaf_names(network, branch, around, tree)
     if branch.kind == "module":
-        return address_of(tree, branch, around.frame), network.calls[branch.call].class_name
+        return address_of(tree, branch, around.frame, around.shifts), network.calls[branch.call].class_name
     if branch.kind == "function":
         return f"{branch.name}()", ""
     if branch.kind == "constants":
@@ -211,13 +216,13 @@ def _leaf_names(network: Network, branch: Branch, around: Around, tree: Tree) ->
         return address_range(first, last), "" if _says(first, role) else role
     detail = _detail(tree, branch, around)
     if branch.call >= 0:
-        name, kind = address_of(tree, branch, around.frame), network.calls[branch.call].class_name
+        name, kind = address_of(tree, branch, around.frame, around.shifts), network.calls[branch.call].class_name
         if name == f"<{kind}>":  # a module that its owner does not register
             return kind, detail
         return name, f"{kind} · {detail}" if detail else kind
     name = function_text(tree, branch.op, around.last_of(branch))
     which = network.outputs.get(branch.op, "") if _has_siblings(tree, branch) else ""
-    title, held = reader_names(tree, branch, around.frame, name)
+    title, held = reader_names(tree, branch, around, name)
     said = [" · ".join([text for text in texts if text]) for texts in ((held, detail, which), (detail, which))]
     return title, next((text for text in said if text_width(text, DETAIL) <= WIDEST), said[0])
 

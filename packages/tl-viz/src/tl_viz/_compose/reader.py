@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tl_viz._names import address_range, relative, shape_text, summary
+from tl_viz._compose.address import seen_from
+from tl_viz._names import address_range, shape_text, summary
 
 if TYPE_CHECKING:
+    from tl_viz._compose.around import Around
     from tl_viz._plan import Branch, Tree
 
 PLAIN = frozenset(["weight", "bias"])
@@ -16,7 +18,7 @@ NAMED = 2
 """Up to so many parameters of different owners are named in a title."""
 
 
-def reader_names(tree: Tree, branch: Branch, frame: str, function: str) -> tuple[str, str]:
+def reader_names(tree: Tree, branch: Branch, around: Around, function: str) -> tuple[str, str]:
     """Return the title of an op, and what its next line says of its parameters: those that it reads name it.
 
     `add pos_embed` reads one; an op that reads several of one owner bears the name of the owner, as `qkv`.
@@ -24,15 +26,19 @@ def reader_names(tree: Tree, branch: Branch, frame: str, function: str) -> tuple
     Args:
         tree: the network.
         branch: the op, with the views that belong to it.
-        frame: address of the module in whose frame it stands.
+        around: what stands around it.
         function: the name of its function, with the part that it takes: `getitem [0]` is titled `getitem table [0]`.
     """
     network = tree.network
     read = _addresses(tree, branch, 0)
-    last = _addresses(tree, branch, branch.others[-1] - branch.first) if branch.others else read
+    last = _addresses(tree, branch, around.last_of(branch))
     if len(last) != len(read):
         last = read
-    names = [address_range(relative(one, frame), relative(other, frame)) for one, other in zip(read, last, strict=True)]
+    frame = around.frame
+    names = [
+        address_range(seen_from(one, one, frame), seen_from(other, one, frame))
+        for one, other in zip(read, last, strict=True)
+    ]
     called, space, part = function.partition(" ")
     if len(names) == 1:
         shape = shape_text(network.extents.get(read[0]))

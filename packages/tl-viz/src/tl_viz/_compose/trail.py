@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tl_viz._compose.joined import arguments_of
 from tl_viz._compose.meet import runs_as_one
 from tl_viz._compose.ties import Ties
 from tl_viz._names import shape_text
@@ -133,7 +134,7 @@ def _add(tree: Tree, trail: Trail, ends: tuple[int, int], role: str, found: _Fou
     start, end = trail.item[source], trail.item[reader]
     if start == end and role != "loop":
         return
-    slot = _slot(tree, trail, source, reader) if tree.network.slots else ""
+    slot = _slot(tree, trail, source, reader)
     if slot:
         found.slots.setdefault((start, end), {})[slot] = None
     pair = (start, end, role)
@@ -154,7 +155,7 @@ def _slot(tree: Tree, trail: Trail, source: int, reader: int) -> str:
         if not inner:
             return ""
         source, reader = reader, inner[0]
-    return tree.network.slots.get(op_at[reader], {}).get(op_at[source], "")
+    return arguments_of(tree, branch, op_at[reader]).get(op_at[source], "")
 
 
 def _role(trail: Trail, source: int, reader: int) -> str:

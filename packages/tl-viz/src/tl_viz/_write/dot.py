@@ -68,7 +68,8 @@ def _children(box: Box, theme: Theme, out: list[str], indent: str) -> None:
 
 def _node(node: Node, theme: Theme) -> str:
     fill, stroke = theme.learned if node.learned else theme.nodes[node.role]
-    label = "\\n".join([_escape(row.text) for row in node.rows])
+    closed = "[+] " if node.role == "module" else ""
+    label = closed + "\\n".join([_escape(row.text) for row in node.rows])
     peripheries = ", peripheries=2" if node.copies > 1 else ""
     return (
         f'{_quote(node.key)} [label="{label}", fillcolor="{node.tint or fill}", '
