@@ -216,9 +216,23 @@ class Boundaries:
             return original(*args, **kwargs)
         return self._backward.run(original, args, kwargs)
 
-    def reads_gradient(self, held: torch.Tensor | None) -> bool:
-        """Whether reading `.grad` is an op: it hands out what was there before the run."""
-        return held is not None and self._recorder.ledger.find(held) is None
+    def call_apart(self, func: Callable[..., Any], info: FunctionInfo, args: Sequence[Any]) -> Any:
+        """Run `copy.deepcopy` of a tensor, or the read of its gradient.
+
+        A gradient that the run itself has left there is known, and reading it is no op. What `deepcopy` is told of
+        earlier copies is no argument of the op.
+        """
+        recorder = self._recorder
+        if info.name == "grad":
+            held: torch.Tensor | None = args[0].grad
+            if held is None or recorder.ledger.find(held) is not None:
+                return held
+            return recorder.boundary(func, info, args, {}, lambda: held)
+        memo: dict[Any, Any] = args[1] if len(args) > 1 else {}
+        copied = memo.get(id(args[0]))
+        if copied is not None:
+            return copied
+        return recorder.boundary(func, info, (args[0], {}), {}, lambda: recorder.run_as(func, lambda: func(*args)))
 
     def marked_dirty(self, context: Any, tensors: tuple[Any, ...]) -> None:
         """Note that an `autograd.Function` says it has written; whether that was seen shows when the tensor is read."""

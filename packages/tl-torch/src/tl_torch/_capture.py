@@ -133,9 +133,8 @@ class Recorder(TorchFunctionMode):
         if role == "resize":
             make_room(info, args, kwargs)
             return self._call(func, info, args, kwargs)
-        if role == "gradient":  # what the run has left there is no op of its own
-            held = args[0].grad
-            return self._call(func, info, args, kwargs) if self.boundaries.reads_gradient(held) else held
+        if role == "apart":
+            return self.boundaries.call_apart(func, info, args)
         if role == "higher_order":
             return self.boundaries.higher_order_call(func, args, kwargs or {})
         return self._read_value(func, info, args, kwargs)

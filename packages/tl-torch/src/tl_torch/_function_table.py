@@ -24,11 +24,11 @@ from tl_torch._torch_private import (
 
 TensorT: Any = torch.Tensor
 
-Role = Literal["metadata", "read", "expose", "composite", "rebind", "resize", "higher_order", "gradient", "call"]
+Role = Literal["metadata", "read", "expose", "composite", "rebind", "resize", "higher_order", "apart", "call"]
 """metadata: nothing to record; read: a value becomes Python; expose: memory becomes reachable from outside;
 composite: a Python function of torch whose body is opened; rebind: `tensor.data`, which lazy parameters use to be made;
 resize: it may give what it writes memory of another size; higher_order: it is given functions;
-gradient: `tensor.grad`, which hands out what a backward pass or an assignment has left there; call: everything else."""
+apart: it needs a look of its own (`tensor.grad`, `copy.deepcopy`); call: everything else."""
 
 WriteRule = Literal["none", "first", "declared", "moved"]
 """none: writes what it returns, if that existed before; first: writes its first argument; declared: writes what the
@@ -261,7 +261,7 @@ def describe(function: Callable[..., Any]) -> FunctionInfo:
     if isinstance(function, HigherOrderOperator):
         return FunctionInfo(name, f"higher_order::{name}", "higher_order")
     if kernel == "__get__":
-        roles: dict[str, Role] = {"data": "rebind", "grad": "gradient"}  # lazy parameters read `data` to be made
+        roles: dict[str, Role] = {"data": "rebind", "grad": "apart"}  # lazy parameters read `data` to be made
         info = FunctionInfo(name, name, roles.get(name, "call"))
         info.trusted = False
         info.getter = True
@@ -307,6 +307,7 @@ def _build_table() -> dict[Callable[..., Any], FunctionInfo]:
     add(torch.Tensor, _METADATA_METHODS, "metadata")
     add(torch, _METADATA_FUNCTIONS, "metadata")
     add(torch.autograd, ("backward",), "metadata")  # the pass itself is seen where it runs
+    add(torch.Tensor, ("__deepcopy__",), "apart")
     for name in _RESIZING:
         table[getattr(torch.Tensor, name)] = FunctionInfo(name, name, "resize", "first")
     table[set_grad_enabled] = FunctionInfo("set_grad_enabled", "_set_grad_enabled", "metadata")

@@ -66,7 +66,11 @@ class Origins:
         param = sources.params.get(id(tensor))
         if param is not None and param.tensor is tensor:
             param.record.shape = self._sources.shape_of(tensor)
-            return ledger.add(tensor, param.record, ledger.memory_for(tensor, param.record))
+            memory = ledger.memory_for(tensor, param.record)
+            owner = memory.owner
+            if isinstance(owner, OpRecord) and not _is_blank(owner):  # a module that was built or copied in the forward
+                return self._another(tensor, memory, owner)
+            return ledger.add(tensor, param.record, memory)
         memory = ledger.memory_of(tensor)
         if memory is not None and memory.owner is not None:  # another object for memory that the run knows
             return self._another(tensor, memory, memory.owner)
@@ -176,6 +180,11 @@ class Origins:
 
     def _here(self) -> Frames:
         return self._frames.where(caller(1))
+
+
+def _is_blank(op: OpRecord) -> bool:
+    """Whether an op made memory that holds no values yet."""
+    return op.call is not None and op.call.name.startswith(("empty", "new_empty"))
 
 
 def described(record: OpRecord | ParamRecord, *, inside: bool = False) -> str:

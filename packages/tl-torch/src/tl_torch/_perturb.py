@@ -153,7 +153,9 @@ class Perturbations:
     def _within(self, value: torch.Tensor) -> torch.Tensor:
         low, high = int(value.min()), int(value.max())
         if high == low:
-            return value.clone()
+            if value.device.type != "cpu":  # it may be an index
+                return value.clone()
+            return value + torch.arange(value.numel(), dtype=value.dtype).remainder_(2).reshape(value.shape)
         drawn = torch.randint(
             low, high + 1, value.shape, generator=self._generator(value.device), device=value.device, dtype=torch.int64
         )

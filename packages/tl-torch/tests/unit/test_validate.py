@@ -211,6 +211,13 @@ def test_memory_beyond_an_argument_is_not_judged() -> None:
         assert not tl.validate(Runs(beyond, table=torch.arange(12.0).reshape(3, 4)), X)
 
 
+def test_an_index_into_a_table_of_zeros_matters() -> None:
+    def looked_up(self: Any, x: torch.Tensor) -> torch.Tensor:
+        return x + torch.gather(self.table, 1, (x > 2).long() + 1)
+
+    assert tl.validate(Runs(looked_up, table=torch.zeros(2, 3, dtype=torch.int64)), X.clone())
+
+
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")
 def test_nested_tensors_are_not_judged() -> None:
     def ragged(self: Any, x: torch.Tensor) -> torch.Tensor:
