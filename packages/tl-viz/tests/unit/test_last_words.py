@@ -47,13 +47,6 @@ def stacked(class_name):
         ("Layered", "copies"), ("Multihead", "copies"),
     ],
 )  # fmt: skip
-def test_items_in_a_stack_are_named_after_all_copies():
-    titles = [node.rows[0].text for node in picture(load("unet"), DEFAULTS).scene.nodes()]
-    frames = [box.title[0].text for box in picture(load("unet"), DEFAULTS).scene.boxes()]
-    assert [title for title in titles if "." in title] == ["up.0…3", "join.0…3"]
-    assert frames == ["down.0…3, pool", "down.0…3", "up.0…3, join.0…3"]
-
-
 def test_frames_in_a_stack_say_what_its_copies_are(class_name, noun):
     drawing = stacked(class_name)
     assert titles(drawing) == [
@@ -154,3 +147,10 @@ def test_what_only_the_next_copy_reads_does_not_leave_a_stack():
 def test_the_gallery_shows_both_results_of_the_rotation():
     rows = rows_of(picture(load("moe"), DEFAULTS), "apply_rotary_pos_emb()")[0]
     assert rows[-1] == "(1, 4, 12, 16), (1, 2, 12, 16) · 16 ops ×4"  # four heads of queries, two of keys
+
+
+def test_items_in_a_stack_are_named_after_all_copies():
+    titles = [node.rows[0].text for node in picture(load("unet"), DEFAULTS).scene.nodes()]
+    frames = [box.title[0].text for box in picture(load("unet"), DEFAULTS).scene.boxes()]
+    assert [title for title in titles if "." in title] == ["up.0…3", "join.0…3"]
+    assert frames == ["down.0…3, pool", "down.0…3", "up.0…3, join.0…3"]
