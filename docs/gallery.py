@@ -175,8 +175,8 @@ without `×` counts everything |
 | `×500 rounds, same weights` | a loop, with the same weights in each round; orange lines lead to the next round, `t` is the number of the round |
 | `= transformer.wte.weight` | reads a parameter of another module, which is counted there |
 | `view → Conv1D → view`, `split → view → transpose` | views that lead to an op, or follow it, drawn in its box; the op stands in its place |
-| `2: getitem [1] → transpose`, `parameter: expand`, `every input: view` | views that lead to an op of several tensors: \
-which argument they prepare, a parameter, or all inputs. Views that follow the op have a line of their own |
+| `2: getitem [1] → transpose`, `parameter: expand` | views that lead to an op of several tensors: \
+which argument they prepare, or a parameter. Views that follow the op have a line of their own |
 | `getitem [:, -1]`, `getitem [tensor]` | the part that is taken: by place, or by a tensor of places or of truth values |
 | `3 outputs`, `output 2 of 3`, `values` | one call with several outputs: all of them, or the one that the box stands for |
 | purple words at a line: `all 6`, `3 outputs`, `last round`, `first round`, `every round`, `same for all 12`, `one per copy`, `×4, in reverse`, \
