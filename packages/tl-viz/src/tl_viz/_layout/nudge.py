@@ -17,13 +17,14 @@ Thread = list[tuple[int, float]]
 """Items that follow each other on one line, each with how far to the right of the first it stands when the line is straight."""
 
 
-def nudge(rows: Rows, half: list[float], x: list[float]) -> None:
+def nudge(rows: Rows, half: list[float], x: list[float], main_in: dict[int, int]) -> None:
     """Move every chain of items, ports and bends to where its line ends, or to where it comes from.
 
     Args:
         rows: the ordered rows.
         half: half the width of each item.
         x: centre of each item, changed in place.
+        main_in: item on the main path -> the item before it. Where the main path goes on, a chain is moved nowhere else.
     """
     if all(len(row) < 2 for row in rows.rows):
         return  # straight as it is
@@ -39,8 +40,12 @@ def nudge(rows: Rows, half: list[float], x: list[float]) -> None:
         moved = False
         for thread in threads:
             (first, _), (last, shift) = thread[0], thread[-1]
-            ends = [x[link.upper] + link.upper_offset - link.lower_offset for link in above.get(first, ())]
-            ends += [x[link.lower] + link.lower_offset - link.upper_offset - shift for link in below.get(last, ())]
+            come, go = above.get(first, ()), below.get(last, ())
+            ends = [x[link.upper] + link.upper_offset - link.lower_offset for link in come]
+            ends += [x[link.lower] + link.lower_offset - link.upper_offset - shift for link in go]
+            main = [main_in.get(link.lower) == link.upper for link in (*come, *go)]
+            if any(main):
+                ends = [end for end, on_path in zip(ends, main, strict=True) if on_path]
             place = _better(thread, ends, x, room)
             if place is not None:
                 moved = True

@@ -30,7 +30,7 @@ def solve(level: Level) -> Placed:
     total = len(rows.position)
     half = [slot.width / 2 for slot in level.slots] + [1.0] * (total - size)
     x = straighten(rows, half, ranks.main_in)
-    nudge(rows, half, x)
+    nudge(rows, half, x, ranks.main_in)
     right = max((x[item] + half[item] for row in rows.rows for item in row), default=0.0)
     left, right = place_lanes(level, rows, 0.0, right)
     grid = place_rows(level, rows, x, ends, (left, right))
