@@ -152,7 +152,7 @@ def _words(x: float, y: float, row: TextRow, theme: Theme, colour: str = "") -> 
 
 
 def _frame(
-    box: Box, rect: Rect, theme: Theme, depth: int, title: tuple[tuple[float, ...], float] | None, head: float
+    box: Box, rect: Rect, theme: Theme, depth: int, title: tuple[tuple[float, float], ...] | None, head: float
 ) -> Group:
     fill = theme.fills[min(depth, len(theme.fills) - 1)]
     folded = box.copies > 1 or box.role == "run"
@@ -162,9 +162,9 @@ def _frame(
         shapes += _stack(rect, 7.0, fill, stroke)
     shapes.append(Bar(rect.x, rect.y, rect.width, rect.height, 7.0, fill, stroke, dashed=box.role == "segment"))
     if title:
-        for part, x in zip(box.title, title[0], strict=True):
+        for part, (x, y) in zip(box.title, title, strict=True):
             colour = theme.run if part.text[:1] in "×≈" else ""
-            shapes.append(_words(x + MARGIN, title[1] + head + part.size * 0.36, part, theme, colour))
+            shapes.append(_words(x + MARGIN, y + head + part.size * 0.36, part, theme, colour))
     return Group(box.key, "box", tuple(shapes), box.tooltip, box.link)
 
 

@@ -44,8 +44,8 @@ def _room(scene: Scene, geometry: Geometry) -> Room:
     for box in scene.boxes():
         frames.append(geometry.rects[box.key])
         if box.title:
-            places, y = geometry.titles[box.key]
-            solid += [Rect(x, y - 6, wide, 12) for x, wide in zip(places, part_widths(box.title), strict=True)]
+            places = zip(geometry.titles[box.key], part_widths(box.title), strict=True)
+            solid += [Rect(x, y - 6, wide, 12) for (x, y), wide in places]
     for edge, x, y in geometry.labels:
         solid.append(Rect(x, y - 5, text_width(scene.edges[edge].label, EDGE_LABEL_SIZE), 10))
     return Room(geometry, solid, frames)

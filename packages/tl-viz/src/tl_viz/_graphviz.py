@@ -74,7 +74,9 @@ def _geometry(scene: Scene, found: Json) -> Geometry:
             wide, high = float(str(one["width"])) * 72, float(str(one["height"])) * 72
             rects[name] = Rect(x - wide / 2, height - y - high / 2, wide, high)
     titles = {
-        item.key: (part_places(part_widths(item.title), rects[item.key].x + 8), rects[item.key].y + 11)
+        item.key: tuple(
+            [(x, rects[item.key].y + 11) for x in part_places(part_widths(item.title), rects[item.key].x + 8)]
+        )
         for item in walk(scene.root)
         if isinstance(item, Box) and item.title
     }

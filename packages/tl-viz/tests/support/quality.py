@@ -73,15 +73,16 @@ def lines_through_titles(scene: Scene, geometry: Geometry) -> list[str]:
     for box in scene.boxes():
         if not box.title:
             continue
-        places, y = geometry.titles[box.key]
         parts = [
             Rect(x, y - 5, text_width(part.text, part.size, part.bold), 10)
-            for x, part in zip(places, box.title, strict=True)
+            for (x, y), part in zip(geometry.titles[box.key], box.title, strict=True)
         ]
         frame = geometry.rects[box.key]
-        if parts[-1].x + parts[-1].width > frame.x + frame.width or parts[0].x < frame.x:
+        if any(part.x < frame.x or part.x + part.width > frame.x + frame.width for part in parts):
             faults.append(f"the title of {box.key} is wider than its frame")
-        if any(one.x + one.width > other.x for one, other in pairwise(parts)):
+        inside = [child for child in box.children if any(_overlap(geometry.rects[child.key], part) for part in parts)]
+        faults += [f"{child.key} lies on the title of {box.key}" for child in inside]
+        if any(one.x + one.width > other.x and one.y == other.y for one, other in pairwise(parts)):
             faults.append(f"parts of the title of {box.key} lie on each other")
         faults += [
             f"edge {line.edge} runs through the title of {box.key}"

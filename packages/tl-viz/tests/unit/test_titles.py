@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from quality import all_faults
+
+from tl_viz._layout import lay_out
 from tl_viz._layout.problem import Margins
 from tl_viz._layout.title import place_title
+from tl_viz._scene import Box, Edge, Node, Scene, TextRow
 
 SIDE = 12.0
 # parts stand 6 apart, and 8 from a line
@@ -13,26 +17,70 @@ def margins(*widths):
     return Margins(22.0, 8.0, SIDE, widths)
 
 
+def place(parts, ports, move, width):
+    """Return how far the content moves, how wide the frame is, and where the parts of a title in one row begin."""
+    title = place_title(parts, ports, move, width)
+    assert title.higher == 0
+    assert {y for _, y in title.places} <= {11.0}
+    return title.move, title.width, tuple(x for x, _ in title.places)
+
+
 def test_without_a_line_the_title_begins_at_the_left():
-    assert place_title(margins(40.0, 30.0), [], 5.0, 60.0) == (5.0, 12 + 40 + 6 + 30 + 12, (12.0, 58.0))
-    assert place_title(margins(), [50.0], 5.0, 60.0) == (5.0, 60.0, ())
+    assert place(margins(40.0, 30.0), [], 5.0, 60.0) == (5.0, 12 + 40 + 6 + 30 + 12, (12.0, 58.0))
+    assert place(margins(), [50.0], 5.0, 60.0) == (5.0, 60.0, ())
 
 
 def test_a_title_that_fits_stands_on_one_side_of_the_line():
-    assert place_title(margins(40.0, 30.0), [200.0], 0.0, 400.0) == (0.0, 400.0, (12.0, 58.0))
-    assert place_title(margins(40.0, 30.0), [50.0], 0.0, 400.0) == (0.0, 400.0, (58.0, 104.0))
+    assert place(margins(40.0, 30.0), [200.0], 0.0, 400.0) == (0.0, 400.0, (12.0, 58.0))
+    assert place(margins(40.0, 30.0), [50.0], 0.0, 400.0) == (0.0, 400.0, (58.0, 104.0))
 
 
 def test_a_long_title_stands_on_both_sides_of_the_line():
     # In one piece of 186 it would widen the frame of 200 by 106 on either side of its middle; 90 fit on each.
-    assert place_title(margins(80.0, 80.0), [104.0], 0.0, 208.0) == (0.0, 208.0, (12.0, 112.0))
+    assert place(margins(80.0, 80.0), [104.0], 0.0, 208.0) == (0.0, 208.0, (12.0, 112.0))
 
 
 def test_a_title_may_stand_between_two_lines():
     # 30 to the left of the first line, 134 between them
-    assert place_title(margins(100.0, 60.0), [50.0, 200.0], 0.0, 300.0) == (0.0, 300.0, (58.0, 208.0))
+    assert place(margins(100.0, 60.0), [50.0, 200.0], 0.0, 300.0) == (0.0, 300.0, (58.0, 208.0))
+
+
+def test_its_parts_may_stand_in_several_places():
+    # 30 to the left of the first line, 104 between them, 80 to the right of the last
+    assert place(margins(100.0, 40.0, 30.0), [50.0, 170.0], 0.0, 270.0) == (0.0, 270.0, (58.0, 178.0, 224.0))
 
 
 def test_a_frame_grows_by_what_is_missing():
-    move, width, places = place_title(margins(100.0), [60.0], 0.0, 120.0)
-    assert (move, width, places) == (60.0, 180.0, (12.0,))  # 12 + 100 + 8 = 120, 60 to the right of where the line was
+    # 12 + 100 + 8 = 120, 60 to the right of where the line was
+    assert place(margins(100.0), [60.0], 0.0, 120.0) == (60.0, 180.0, (12.0,))
+
+
+def test_a_title_that_would_make_a_frame_much_wider_has_two_rows():
+    # 92 fit on each side of the line. In one row, 90 and 90 around it and 120 after them would need 126 more.
+    title = place_title(margins(90.0, 90.0, 120.0), [112.0], 0.0, 224.0)
+    assert title.places == ((12.0, 11.0), (148.0, 11.0), (12.0, 25.0))
+    assert (title.move, title.width, title.higher) == (28.0, 252.0, 14.0)  # the second row is 28 too long
+
+
+def test_a_second_row_must_save_more_than_it_costs():
+    # 90 beside 20 and 20 needs 52 more than there are; in two rows it would need none, but be higher
+    assert place_title(margins(90.0, 66.0, 66.0), [112.0], 0.0, 224.0).higher == 0
+    assert place_title(margins(90.0, 66.0, 96.0), [112.0], 0.0, 224.0).higher == 14
+
+
+def test_lines_begin_above_a_second_row_and_what_is_below_moves_down():
+    parts = tuple(TextRow(text="A title of many words", size=11.0) for _ in range(3))
+    node = Node(key="a", role="op", rows=(), width=60.0, height=30.0)
+    other = Node(key="b", role="op", rows=(), width=60.0, height=30.0)
+    heights = {}
+    for title in (parts[:1], parts):
+        frame = Box(key="f", role="module", title=title, children=(other,))
+        scene = Scene(
+            root=Box(key="", role="root", title=(), children=(node, frame)), edges=(Edge(source="a", targets=("b",)),)
+        )
+        for direction in ("topdown", "bottomup"):
+            geometry = lay_out(scene, direction=direction)
+            assert all_faults(scene, geometry) == []
+            heights[len(title), direction] = geometry.rects["f"].height
+    assert heights[3, "topdown"] == heights[1, "topdown"] + 14
+    assert heights[3, "bottomup"] == heights[1, "bottomup"] + 14

@@ -7,6 +7,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from tl_viz._layout.problem import OUTSIDE, Level, Margins, Net, Path, Placed
+from tl_viz._layout.title import MIDDLE
 from tl_viz._layout.tracks import Crossing, assign_tracks
 from tl_viz._measure import joined_width, part_places
 
@@ -208,7 +209,7 @@ def _join(level: Level, parts: list[Part], placed: list[Placed]) -> Placed:
         outs=tuple(x for _, x in outs),
         paths=tuple(paths),
         labels=tuple(labels),
-        title=part_places(margins.title, margins.side),
+        title=tuple([(x, MIDDLE) for x in part_places(margins.title, margins.side)]),
     )
 
 

@@ -8,11 +8,12 @@ from operator import add
 
 from tl_core import collector_paused
 from tl_viz._layout.geometry import Direction, Geometry, Line, Rect, turn
-from tl_viz._layout.problem import Level, Margins, Net, Placed, Sides, Slot
+from tl_viz._layout.problem import Level, Margins, Net, Placed, Sides, Slot, TitlePlaces
 from tl_viz._layout.ranks import ENTERING
 from tl_viz._layout.score import effort
 from tl_viz._layout.solve import solve
 from tl_viz._layout.split import Pieced, split_edges
+from tl_viz._layout.title import MIDDLE
 from tl_viz._measure import EDGE_LABEL_SIZE, joined_width, part_places, part_widths, text_width
 from tl_viz._scene import Box, Node, Scene
 
@@ -218,7 +219,7 @@ def _assemble(work: _Work, placed: list[Placed | None]) -> Geometry:
     """Move every solved frame to its place."""
     pieced = work.pieced
     rects: dict[str, Rect] = {}
-    titles: dict[str, tuple[tuple[float, ...], float]] = {}
+    titles: dict[str, TitlePlaces] = {}
     lines: list[Line] = []
     labels: list[tuple[int, float, float]] = []
     shapes: dict[int, tuple[list[tuple[int, tuple[float, ...], bool]], int]] = {}
@@ -234,7 +235,7 @@ def _assemble(work: _Work, placed: list[Placed | None]) -> Geometry:
             continue
         rects[item.key] = Rect(x, y, solved.width, solved.height)
         if item.title:
-            titles[item.key] = (solved.title or part_places(part_widths(item.title), SIDE), STRIP / 2)
+            titles[item.key] = solved.title or tuple([(x, MIDDLE) for x in part_places(part_widths(item.title), SIDE)])
         for child, (left, top) in zip(pieced.children[index], solved.corners, strict=True):
             corner[child] = (x + left, y + top)
         edges = list(pieced.nets[index])
@@ -253,7 +254,7 @@ def _assemble(work: _Work, placed: list[Placed | None]) -> Geometry:
 def _set_titles(geometry: Geometry) -> Geometry:
     """Turn the places of titles, which were counted from their frames, into places in the picture."""
     titles = {
-        key: (tuple([geometry.rects[key].x + x for x in places]), geometry.rects[key].y + y)
-        for key, (places, y) in geometry.titles.items()
+        key: tuple([(geometry.rects[key].x + x, geometry.rects[key].y + y) for x, y in places])
+        for key, places in geometry.titles.items()
     }
     return replace(geometry, titles=titles)

@@ -45,8 +45,8 @@ class Geometry:
     height: float
     rects: dict[str, Rect]
     """Key of a node or box -> its rectangle."""
-    titles: dict[str, tuple[tuple[float, ...], float]]
-    """Key of a box -> left end of each part of its title, and the middle of that line."""
+    titles: dict[str, tuple[tuple[float, float], ...]]
+    """Key of a box -> left end of each part of its title, and the middle of its line."""
     lines: tuple[Line, ...]
     labels: tuple[tuple[int, float, float], ...]
     """Edge, and the left middle of the text beside it."""

@@ -82,6 +82,9 @@ class Path:
     """Whether the last point touches a node, so that an arrowhead belongs there."""
 
 
+TitlePlaces = tuple[tuple[float, float], ...]
+"""Where each part of a title begins, and the middle of its line, from the upper left corner of the finished frame."""
+
 Sides = tuple[tuple[int, ...], tuple[int, ...]]
 """Order from left to right in which the input ports of a frame are reached, and its output ports left; one number for each port."""
 
@@ -99,7 +102,6 @@ class Placed:
     paths: tuple[Path, ...]
     labels: tuple[tuple[int, float, float], ...] = ()
     """Net, and the left middle of the room kept for its text."""
-    title: tuple[float, ...] = ()
-    """Where each part of the title begins."""
+    title: TitlePlaces = ()
     around: tuple[Sides | None, ...] = ()
     """For each child that is a frame, what its own level can know of its surroundings."""

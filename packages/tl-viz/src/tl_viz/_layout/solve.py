@@ -8,7 +8,7 @@ from math import ceil, sqrt
 from tl_viz._layout.columns import solve_in_columns, wants_columns
 from tl_viz._layout.nudge import nudge
 from tl_viz._layout.ports import place_ports
-from tl_viz._layout.problem import OUTSIDE, Level, Path, Placed
+from tl_viz._layout.problem import OUTSIDE, Level, Margins, Path, Placed
 from tl_viz._layout.ranks import Ranks, assign_ranks
 from tl_viz._layout.route import Grid, draw_paths, place_lanes, place_rows
 from tl_viz._layout.rows import order_rows
@@ -42,32 +42,45 @@ def solve(level: Level) -> Placed:
 def _frame(level: Level, ranks: Ranks, grid: Grid, paths: list[Path]) -> Placed:
     """Put the frame around the content: margins, the title clear of the lines, and the loose children."""
     size, margins = len(level.slots), level.margins
-    top = 0.0 if level.ins else margins.top
-    height = top + grid.height + (0.0 if level.outs else margins.bottom)
     ins = [grid.x[item] for item in range(size, size + level.ins)]
     outs = [grid.x[item] for item in range(size + level.ins, size + level.ins + level.outs)]
-    move = margins.side + margins.left - grid.left
-    width = grid.right + move + margins.side
-    move, width, title = place_title(margins, outs if margins.title_at_end else ins, move, width)
+    title = place_title(
+        margins,
+        outs if margins.title_at_end else ins,
+        margins.side + margins.left - grid.left,
+        grid.right - grid.left + 2 * margins.side + margins.left,
+    )
+    move = title.move
+    head, foot = (0.0, title.higher) if margins.title_at_end else (title.higher, 0.0)
+    margins = replace(margins, top=margins.top + head, bottom=margins.bottom + foot) if title.higher else margins
+    top = 0.0 if level.ins else margins.top
+
+    def down(y: float) -> float:
+        """Return where something stands in the frame: lines begin and end at its edge."""
+        below_title = head if level.ins and y > 0 else 0.0
+        return top + y + below_title + (foot if level.outs and y >= grid.height else 0.0)
+
+    height = down(grid.height) + (0.0 if level.outs else margins.bottom)
     content_end = height
-    loose, width, height = _shelve(level, ranks, width, height)
+    loose, width, height = _shelve(level, margins, ranks.loose, title.width, height)
     height = max(height, level.min_height)
     corners = tuple(
-        loose[item] if item in loose else (grid.x[item] - slot.width / 2 + move, grid.top[item] + top)
+        loose[item] if item in loose else (grid.x[item] - slot.width / 2 + move, down(grid.top[item]))
         for item, slot in enumerate(level.slots)
     )
+    tails = _tails(level, outs, content_end, height)
     return Placed(
         width=width,
         height=height,
         corners=corners,
         ins=tuple(x + move for x in ins),
         outs=tuple(x + move for x in outs),
-        paths=tuple(
-            Path(path.net, tuple((x + move, y + top) for x, y in path.points), path.arrow)
-            for path in (*paths, *_tails(level, outs, content_end - top, height - top))
+        paths=(
+            *[Path(path.net, tuple([(x + move, down(y)) for x, y in path.points]), path.arrow) for path in paths],
+            *[Path(path.net, tuple([(x + move, y) for x, y in path.points]), path.arrow) for path in tails],
         ),
-        labels=tuple((net, x + move, y + top) for net, x, y in grid.labels),
-        title=title,
+        labels=tuple((net, x + move, down(y)) for net, x, y in grid.labels),
+        title=title.places,
     )
 
 
@@ -84,24 +97,23 @@ def _tails(level: Level, outs: list[float], content_end: float, end: float) -> l
 
 
 def _shelve(
-    level: Level, ranks: Ranks, width: float, height: float
+    level: Level, margins: Margins, apart: list[int], width: float, height: float
 ) -> tuple[dict[int, tuple[float, float]], float, float]:
     """Place the children without lines in columns to the right of the rest."""
     places: dict[int, tuple[float, float]] = {}
-    if not ranks.loose:
+    if not apart:
         return places, width, height
-    margins = level.margins
-    slots = [level.slots[item] for item in ranks.loose]
+    slots = [level.slots[item] for item in apart]
     area = sum((slot.width + LOOSE_GAP) * (slot.height + LOOSE_GAP) for slot in slots)
     limit = max(height - margins.top - margins.bottom, sqrt(area), max(s.height for s in slots))
-    alone = len(ranks.loose) == len(level.slots) and not level.nets
+    alone = len(apart) == len(level.slots) and not level.nets
     x = margins.side + margins.left if alone else width - margins.side + LOOSE_GAP
     y, widest = margins.top, 0.0
-    for item, slot in zip(ranks.loose, slots, strict=True):
+    for item, slot in zip(apart, slots, strict=True):
         if y > margins.top and y + slot.height > margins.top + limit:
             x, y, widest = x + widest + LOOSE_GAP, margins.top, 0.0
         places[item] = (x, y)
         y += slot.height + LOOSE_GAP
         widest = max(widest, slot.width)
-    lowest = max(places[item][1] + level.slots[item].height for item in ranks.loose)
+    lowest = max(places[item][1] + level.slots[item].height for item in apart)
     return places, max(width, x + widest + margins.side), max(height, ceil(lowest + margins.bottom))
