@@ -94,10 +94,8 @@ def test_every_format_draws_the_bridge():
     drawing = picture(load("mamba"), DEFAULTS)
     x, y = min(built(drawing), key=lambda hop: hop[1])
     svg, pdf = drawing.svg, to_pdf(drawing._display).decode("latin-1")
-    curves = [[float(part) for part in text.split()] for text in re.findall(r"Q([-\d. ]+)", svg)]
-    assert any(
-        curve == pytest.approx([x, y - 9, x + end, y], abs=0.06) for curve in curves for end in (-4, 4)
-    )  # it leads to the left or to the right
+    curves = [[float(number) for number in curve.split()] for curve in re.findall("Q([0-9. ]+)", svg)]
+    assert any(curve == pytest.approx([x, y - 9, x + step, y], abs=0.06) for curve in curves for step in (-4, 4))
     # A cubic curve, whose control points lie two thirds of the way to the one of the quadratic curve.
     assert f" {_short(y - 6, 3)} " in pdf
 

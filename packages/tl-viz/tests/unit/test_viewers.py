@@ -47,7 +47,7 @@ def test_svg_and_png_files_open_in_a_browser_at_their_size(drawings, tmp_path):
     sizes = answer(tmp_path, "".join(body), "[...document.images].map(i => [i.naturalWidth, i.naturalHeight])")
     assert len(sizes) == 24
     for size, right in zip(sizes, wanted, strict=True):
-        assert size == pytest.approx(right, rel=2e-3, abs=1.5)  # a PNG has whole pixels
+        assert size == pytest.approx(right, abs=2.0)  # a PNG shows whole pixels, each twice as large
 
 
 @needs["chromium"]

@@ -39,6 +39,6 @@ def to_png(display: Display) -> bytes:
             remedy="pip install 'tl-viz[png]', or save as .svg or .pdf, which need nothing.",
             extra="png",
         ) from error
-    width = max(1, round(display.width * png_scale(display)))
     whole = replace(display, width=ceil(display.width), height=ceil(display.height))  # resvg rounds it before it scales
+    width = max(1, round(whole.width * png_scale(whole)))
     return bytes(resvg_py.svg_to_bytes(svg_string=to_svg(whole), width=width))
