@@ -39,13 +39,6 @@ def stacked(class_name):
     return run.done(x).draw(collapse="none", fold_repeats=True)
 
 
-def test_items_in_a_stack_are_named_after_all_copies():
-    titles = [node.rows[0].text for node in picture(load("unet"), DEFAULTS).scene.nodes()]
-    frames = [box.title[0].text for box in picture(load("unet"), DEFAULTS).scene.boxes()]
-    assert [title for title in titles if "." in title] == ["up.0…3", "join.0…3"]
-    assert frames == ["down.0…3, pool", "down.0…3", "up.0…3, join.0…3"]
-
-
 @pytest.mark.parametrize(
     ("class_name", "noun"),
     [
