@@ -107,7 +107,7 @@ def test_a_loop_whose_rounds_are_all_read_says_all():
 
 
 def test_layers_that_read_all_before_read_the_input_of_their_block_each():
-    assert set(ends(dense((6,)).draw()).values()) == {"all 6"}  # the stack says the rest
+    assert set(ends(dense((6,)).draw()).values()) == {"all 6", "and all before"}
 
 
 def test_what_leaves_the_network_is_counted_by_tensors():
@@ -167,8 +167,10 @@ def test_the_gallery_names_what_its_lines_mean():
     assert said("swin") == []
     assert said("gpt2-12") == []
     # a key and a value of each layer go in, are joined with the new ones, and leave
-    assert said("gpt2-12-cache") == ["all 12", "all 12", "one per copy", "one per copy", "same for all 12"]
-    assert said("densenet121") == ["all 6"]
+    assert said("gpt2-12-cache") == [
+        "all 12 keys", "all 12 values", "keys, one per copy", "same for all 12", "values, one per copy",
+    ]  # fmt: skip
+    assert said("densenet121") == ["all 6", "and all before"]
     assert said("gru-500") == ["every round", "first round", "last round"]
 
 

@@ -93,8 +93,8 @@ def test_the_legend_shows_copies_where_a_line_says_them():
     assert legend(drawing, "ends") == ["same for all 12", "at a line: which copies or rounds"]
 
 
-def test_layers_that_read_all_before_say_it_once_but_not_of_what_they_read_otherwise():
-    """Four layers join all before them; each reads a mask too, and of that the stack says nothing."""
+def test_layers_that_read_all_before_say_so_at_the_list_but_not_of_what_they_read_otherwise():
+    """Four layers join all before them; each reads a mask too, and that is the same for all."""
     run = Recorder()
     x = run.input()
     mask, seen = run.op("neg", x), [run.op("exp", x)]
@@ -106,7 +106,7 @@ def test_layers_that_read_all_before_say_it_once_but_not_of_what_they_read_other
     assert titles(drawing) == [
         "layer.0…3 Layer ≈×4 own weights, each reads all before 64 params ×4 layers · 256 in all"
     ]
-    assert sorted(ends(drawing)) == ["all 4", "same for all 4"]
+    assert sorted(ends(drawing)) == ["all 4", "and all before", "same for all 4"]
 
 
 def closed(*shapes):
@@ -154,3 +154,57 @@ def test_items_in_a_stack_are_named_after_all_copies():
     frames = [box.title[0].text for box in picture(load("unet"), DEFAULTS).scene.boxes()]
     assert [title for title in titles if "." in title] == ["up.0…3", "join.0…3"]
     assert frames == ["down.0…3, pool", "down.0…3", "up.0…3, join.0…3"]
+
+
+def attended(mask_reader="scaled_dot_product_attention", **views):
+    """A network of attention, and a mask that is made of three ops."""
+    run = Recorder()
+    x = run.input()
+    mask = run.op("arange", shape=(8,))
+    mask = run.op("le", mask, run.op("unsqueeze", mask))
+    q, k, v = (run.layer(name, "Linear", "linear", x, size=(8, 8)) for name in "qkv")
+    for name in views:
+        mask = run.op(name, mask)
+    y = run.op(mask_reader, q, k, v, mask)
+    for index in range(40):
+        y = run.op(("exp", "log", "neg", "tanh", "abs")[(index * index + index // 3) % 5], y)
+    return run.done(y).draw(fold_repeats=False)
+
+
+@pytest.mark.parametrize("views", [{}, {"expand": 1}, {"__getitem__": 1, "expand": 1}])
+def test_what_makes_the_mask_says_so(views):
+    (rows,) = [
+        row for title in ("arange, le, unsqueeze", "arange, unsqueeze, le") for row in rows_of(attended(**views), title)
+    ]
+    assert rows[1:] == ["3 ops · reads no input value · makes the mask"]
+
+
+def test_what_another_op_reads_is_no_mask():
+    rows = [row for rows in attended("combine").scene.nodes() for row in [one.text for one in rows.rows]]
+    assert "3 ops · reads no input value" in rows
+    assert not any("mask" in row for row in rows)
+
+
+def kept(*names):
+    """Blocks that read a tensor of each name, and give one of each name back."""
+    run = Recorder()
+    x = run.input()
+    held = [[run.input(address=f"cache.{index}.{name}") for name in names] for index in range(4)]
+    given = {}
+    for index in range(4):
+        with run.module(f"layers.{index}", "Layer"):
+            for name, one in zip(names, held[index], strict=True):
+                new = run.op("cat", one, run.layer(f"layers.{index}.{name}", "Linear", "linear", x, size=(8, 8)))
+                given[f"cache.{index}.{name}"] = new
+                x = run.op(f"use_{name}", x, new)
+    return run.done(x, **given).draw(collapse="none", fold_repeats=True)
+
+
+def test_lines_say_which_of_several_inputs_and_outputs_they_carry():
+    assert sorted(ends(kept("keys", "values"))) == [
+        "all 4 keys", "all 4 values", "keys, one per copy", "values, one per copy",
+    ]  # fmt: skip
+
+
+def test_inputs_and_outputs_of_one_name_are_not_told_apart():
+    assert sorted(ends(kept("states"))) == ["all 4", "one per copy"]

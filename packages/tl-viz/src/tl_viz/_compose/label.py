@@ -10,6 +10,7 @@ from tl_viz._compose.address import address_of, run_address
 from tl_viz._compose.inside import inside, own_params
 from tl_viz._compose.joined import DETAIL, TITLE, WIDEST, function_text, joined_lines
 from tl_viz._compose.likeness import likeness_words
+from tl_viz._compose.mask import is_mask
 from tl_viz._compose.noun import noun_of
 from tl_viz._compose.outlet import shapes_of, shapes_text
 from tl_viz._compose.reader import reader_names
@@ -38,7 +39,7 @@ SLOT_PAD = 5.0
 """How much higher above and below its text a node is that names its arguments."""
 BAR_PAD = 2.5
 """How much larger it is on each side where they stand behind a bar."""
-PLUS_PAD = 4.0
+PLUS_PAD = 7.0
 """How much more room a title has on each side in whose corner stands the sign of a closed box."""
 ROUND_GAP = 3.0
 """Distance between a round end and the corner of a line of text."""
@@ -166,7 +167,10 @@ def _facts(tree: Tree, branch: Branch, wanted: tuple[str, ...], around: Around) 
     ops = tree.op_at[branch.first : branch.end]
     if ops and all(tree.fixed[op] for op in ops):
         sized = any(not tree.fixed[tree.op_at[at]] for at in branch.outside)
-        facts.append("reads no input value" if sized or branch.op < 0 else "")
+        facts += [
+            "reads no input value" if sized or branch.op < 0 else "",
+            "makes the mask" if is_mask(tree, branch) else "",
+        ]
     return [fact for fact in facts if fact]
 
 

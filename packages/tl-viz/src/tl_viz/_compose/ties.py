@@ -9,11 +9,16 @@ from tl_viz._names import shape_text
 from tl_viz._plan import GROWING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tl_viz._compose.follow import Trail
     from tl_viz._plan import Tree
 
 SAME = "same for all"
 """How the text begins that one tensor enters every copy."""
+
+BEFORE = "and all before"
+"""What enters a copy that reads a tensor and the outputs of all copies before it."""
 
 Path = tuple[tuple[int, int], ...]
 """Runs that a place stands in and which copy of each, the outermost first."""
@@ -24,6 +29,8 @@ class _Tie(NamedTuple):
 
     source: int
     """Place of the op that gives it."""
+    reader: int
+    """Place of the op that reads it."""
     given: tuple[int, ...]
     """Copies of the stacks that the line leaves, the outermost first; empty where it leaves none."""
     read: tuple[int, ...]
@@ -77,7 +84,7 @@ class Ties:
             self.single.add(pair)
         if network.roles[tree.op_at[reader]] == "output":
             self.ends_here.add(pair)
-        tie = _Tie(source, tuple([index for _, index in left]), tuple([index for _, index in entered]))
+        tie = _Tie(source, reader, tuple([index for _, index in left]), tuple([index for _, index in entered]))
         self.met.setdefault(pair, []).append(tie)
 
     def texts(self) -> dict[tuple[int, int], str]:
@@ -91,7 +98,7 @@ class Ties:
         for pair, ties in self.met.items():
             text = self._text(pair, ties)
             if text:
-                found.setdefault(pair, text)
+                found.setdefault(pair, self._named(pair, ties, text))
         return {pair: text for pair, text in found.items() if text}
 
     def _text(self, pair: tuple[int, int], ties: list[_Tie]) -> str:
@@ -115,8 +122,26 @@ class Ties:
             words.append(self._given(left, given, len({tie.source for tie in ties})))
         if entered and pair not in self.ends_here and not (self._is_first(entered, read) and not self._looped(entered)):
             word = self._read(entered, read, ties)
-            words.append("" if word.startswith(SAME) and self._is_dense(entered) and pair not in self.single else word)
+            before = word.startswith(SAME) and self._is_dense(entered) and pair not in self.single
+            words.append(BEFORE if before else word)
         return ", ".join([word for word in words if word])
+
+    def _named(self, pair: tuple[int, int], ties: list[_Tie], text: str) -> str:
+        """Return a text with the name of what a line carries, where it leads from several inputs or to several outputs."""
+        for item, places in zip(pair, ({tie.source for tie in ties}, {tie.reader for tie in ties}), strict=True):
+            branch = self.trail.branch[item]
+            every = self._last_words([branch.first, *branch.others]) if branch.op >= 0 else set[str]()
+            found = self._last_words(places)
+            if len(every) > 1 and len(found) == 1:
+                word = found.pop()
+                return f"{text} {word}" if text.startswith("all ") else f"{word}, {text}"
+        return text
+
+    def _last_words(self, places: Iterable[int]) -> set[str]:
+        """Return the last parts of the names of inputs and outputs: `keys` and `values`; none where one of them is a number."""
+        names, op_at = self.tree.network.places, self.tree.op_at
+        words = {names.get(op_at[at], "").rpartition(".")[2] for at in places}
+        return set() if any(not word.isidentifier() for word in words) else words
 
     def _grown(self, source: int) -> str:
         """Return the shape that the last copy gives, where the first copy, which is what is shown, gives another."""
