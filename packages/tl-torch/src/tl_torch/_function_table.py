@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tl_core import ReadKind
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import (
+    BUILTINS,
     HigherOrderOperator,
     OpOverload,
     OpOverloadPacket,
@@ -160,16 +161,39 @@ def _renormalised(weight_at: int, norm_at: int) -> Written:
     return written
 
 
+def _given_statistics(mean_at: int) -> Written:
+    def written(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+        return (
+            _argument(args, kwargs, mean_at, "running_mean"),
+            _argument(args, kwargs, mean_at + 1, "running_var"),
+        )
+
+    return written
+
+
 UNDECLARED_WRITERS: dict[Callable[..., Any], Written] = {
     F.batch_norm: _norm_statistics(5, 1),
     torch.batch_norm: _norm_statistics(5, 3),
     F.instance_norm: _norm_statistics(5, 1, "use_input_stats"),
     torch.instance_norm: _norm_statistics(5, 3, "use_input_stats"),
     torch.native_batch_norm: _norm_statistics(5, 3),
+    BUILTINS.cudnn_batch_norm: _norm_statistics(5, 3),
+    BUILTINS.miopen_batch_norm: _norm_statistics(5, 3),
+    vars(torch)["_batch_norm_impl_index"]: _norm_statistics(5, 3),
+    BUILTINS.batch_norm_update_stats: _given_statistics(1),
+    BUILTINS.batch_norm_gather_stats: _given_statistics(3),
+    BUILTINS.batch_norm_gather_stats_with_counts: _given_statistics(3),
     F.embedding: _renormalised(1, 3),
     F.embedding_bag: _renormalised(1, 3),
 }
 """Functions that write arguments without saying so in their name or schema, and which arguments a call writes."""
+
+_UNDECLARED_OPERATORS = {
+    function.__name__: written
+    for function, written in UNDECLARED_WRITERS.items()
+    if not isinstance(function, types.FunctionType)
+}
+"""The same by the name of the operator, as `torch.ops.aten` and exported programs call it."""
 
 ATOMIC = frozenset({
     F.relu, F.batch_norm, F.layer_norm, F.embedding, F.dropout, F.dropout1d, F.dropout2d, F.dropout3d, F.alpha_dropout,
@@ -234,6 +258,12 @@ def _schema_writes(operator: Any) -> Written | None:
     return written
 
 
+def _both(declared: Written | None, undeclared: Written) -> Written:
+    if declared is None:
+        return undeclared
+    return lambda args, kwargs: [*declared(args, kwargs), *undeclared(args, kwargs)]
+
+
 _WRITERS = frozenset({
     "fused_moving_avg_obs_fake_quant", "_native_batch_norm_legit", "rrelu_with_noise", "_cummax_helper", "_cummin_helper",
 })  # fmt: skip
@@ -255,8 +285,11 @@ def describe(function: Callable[..., Any]) -> FunctionInfo:
         writes = _schema_writes(function)
         rule: WriteRule = "none" if writes is None else "declared"
         info = FunctionInfo(name, operator_name(function), "call" if writes is None else "resize", rule)
-        info.undeclared = writes
         info.trusted = function.__module__.endswith((".aten", ".prims"))
+        if info.trusted and name in _UNDECLARED_OPERATORS:
+            writes = _both(writes, _UNDECLARED_OPERATORS[name])
+            info.write_rule = "declared"
+        info.undeclared = writes
         return info
     if isinstance(function, HigherOrderOperator):
         return FunctionInfo(name, f"higher_order::{name}", "higher_order")

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 import torch
 import torch.nn.functional as F
 from graphs import edges, graph, named, run
 from torch import Tensor, nn
+
+import tl_torch as tl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 X = torch.arange(4.0)
 M = torch.arange(12.0).reshape(3, 4)
@@ -355,3 +362,42 @@ def test_initialisers_write_the_tensor_that_they_are_given_by_name() -> None:
     assert parents["add.1"] == ["constant_.1"]
     assert parents["constant_.1"] == [], "what was there before has no part in it"
     assert trace.capture_verified
+
+
+A = torch.ops.aten
+STATISTICS = {
+    "torch.batch_norm_update_stats": lambda x, mean, var: torch.batch_norm_update_stats(x, mean, var, 0.5),
+    "torch._batch_norm_impl_index": lambda x, mean, var: torch._batch_norm_impl_index(
+        x, None, None, mean, var, True, 0.5, 0.0, False
+    ),
+    "aten.batch_norm": lambda x, mean, var: A.batch_norm(x, None, None, mean, var, True, 0.5, 0.0, False),
+    "aten.batch_norm.default": lambda x, mean, var: A.batch_norm.default(
+        x, None, None, mean, var, True, 0.5, 0.0, False
+    ),
+    "aten.native_batch_norm": lambda x, mean, var: A.native_batch_norm(x, None, None, mean, var, True, 0.5, 0.0),
+    "aten.batch_norm_update_stats": lambda x, mean, var: A.batch_norm_update_stats(x, mean, var, 0.5),
+}
+"""Operators that write running statistics although their schema does not say so."""
+
+
+@pytest.mark.parametrize("call", STATISTICS.values(), ids=STATISTICS)
+def test_operators_that_update_statistics_unsaid(call: Callable[..., object]) -> None:
+    def forward(x: Tensor) -> Tensor:
+        mean, var = torch.zeros(2), torch.ones(2)
+        call(x, mean, var)
+        return mean + 0
+
+    trace = run(forward, torch.tensor([[2.0, 4.0], [4.0, 8.0]]))
+    (writer,) = trace.ops["add_1:1"].parents
+    assert "batch_norm" in trace.ops[writer].func_name
+    assert trace.outputs[0].out.tolist() == [0.5 * 3, 0.5 * 6]
+
+
+def test_statistics_of_an_exported_network() -> None:
+    x = torch.tensor([[1.0, 2.0], [3.0, 6.0], [5.0, 10.0]])
+    program = torch.export.export(nn.BatchNorm1d(2).train(), (x,)).module()
+    model = nn.Sequential(program, program)
+    parents = edges(tl.trace(model, x))
+    assert parents["buffer.3"] == ["batch_norm.1"]
+    assert parents["batch_norm.2"] == ["batch_norm.1", "buffer.3", "buffer.4"]
+    assert tl.validate(model, x)
