@@ -38,7 +38,9 @@ def absence(state: State, index: int) -> Absence:
     )
     if info.saved == "'none'":
         return Absence("save='none' keeps no values", remedy)
-    chosen = info.saved not in ("", "'all'")
+    if info.saved == "'all'":
+        return Absence("the framework cannot copy it", "convert it in the forward, and read the op that does so")
+    chosen = info.saved != ""
     return Absence(f"save={info.saved} does not select it" if chosen else "", remedy)
 
 

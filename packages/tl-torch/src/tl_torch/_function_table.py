@@ -132,7 +132,7 @@ _EXPOSURES: Mapping[str, ReadKind] = {
 }  # fmt: skip
 
 
-_RESIZING = ("resize_", "resize_as_", "resize_as_sparse_", "set_")
+_RESIZING = ("resize_", "resize_as_", "resize_as_sparse_", "set_", "addbmm_")
 """In-place methods that may give a tensor memory of another size."""
 
 

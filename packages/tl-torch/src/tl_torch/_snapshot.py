@@ -124,15 +124,22 @@ class Keeper:
         """Whether a small view must not keep the large memory that it lies in."""
 
     def keep(self, tensor: torch.Tensor, memory: Memory) -> object:
-        """A payload that holds what `tensor` holds now."""
+        """A payload that holds what `tensor` holds now; None where torch cannot copy it."""
         if self._mode != "copy":
             return ReferencePayload(tensor) if self._mode == "reference" else AliasPayload(tensor.detach())
         if self._detach:
             tensor = tensor.detach()
         if memory.shared or (self._compact and 2 * tensor.nbytes < tensor.untyped_storage().nbytes()):
-            return tensor.clone()
+            return _copied(tensor)
         try:
             return lazy_clone(tensor)
         except RuntimeError:  # memory that torch did not allocate
             memory.shared = True
-            return tensor.clone()
+            return _copied(tensor)
+
+
+def _copied(tensor: torch.Tensor) -> torch.Tensor | None:
+    """A copy; None of a tensor that torch cannot copy."""
+    if tensor.is_quantized and tensor.qscheme() is torch.per_channel_affine_float_qparams:
+        return None
+    return tensor.clone()

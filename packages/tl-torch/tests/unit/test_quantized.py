@@ -123,3 +123,16 @@ def test_modules_that_hold_the_place_of_quantized_ones_are_none() -> None:
         warnings.simplefilter("error")
         trace = tl.trace(Adds(), X)
     assert torch.equal(trace.outputs[0].out, X + X)
+
+
+def test_a_quantized_value_that_torch_cannot_copy_is_not_kept() -> None:
+    def with_real_zero_points(x: Tensor) -> Tensor:
+        return torch.quantize_per_channel(x, scales, zeros, 0, torch.quint8).dequantize()
+
+    scales, zeros = torch.full((2,), 0.125), torch.zeros(2)
+    trace = tl.trace(Runs(with_real_zero_points), X)
+    assert torch.equal(trace.outputs[0].out, X)
+    kept = next(op for op in trace.ops if op.func_name == "quantize_per_channel")
+    assert (kept.out, str(kept.payload)) == (None, "<payload: not saved, the framework cannot copy it>")
+    with pytest.warns(tl.TorchLensWarning, match="value_missing x2"):
+        assert not tl.validate(Runs(with_real_zero_points), X)

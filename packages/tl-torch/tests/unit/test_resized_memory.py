@@ -57,6 +57,11 @@ def grown_like_another(x: Tensor) -> Tensor:
     return y.fill_(5)
 
 
+def grown_by_a_product(x: Tensor) -> Tensor:
+    y = x.mean().reshape(1) * 2  # 2.5 * 2
+    return y.addbmm_(torch.ones(2, 4, 1), torch.ones(2, 1, 3))
+
+
 FIVES = torch.full((4, 3), 5.0)
 CASES = {
     filled_by_out: X + 1,
@@ -65,6 +70,7 @@ CASES = {
     grown: FIVES,
     grown_by_an_operator: FIVES,
     grown_like_another: FIVES,
+    grown_by_a_product: FIVES + 2,
 }
 
 
