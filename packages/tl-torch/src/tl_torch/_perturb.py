@@ -11,6 +11,9 @@ from tl_torch._replay_table import COMPARISONS, FINITENESS_TESTS
 
 _SEED = 0x7E57
 
+_EXTREME = {"isneginf": float("-inf")}
+"""What a test of finiteness answers to, where infinity is not it."""
+
 Way = Callable[[torch.Tensor], torch.Tensor]
 """Makes another value of one."""
 
@@ -98,7 +101,7 @@ class Perturbations:
             ways = self._logical
         elif value.is_floating_point() or value.is_complex():
             if function in FINITENESS_TESTS and attempt < 2:
-                return torch.full_like(value, float("nan") if attempt else float("inf"))
+                return torch.full_like(value, float("nan") if attempt else _EXTREME.get(function, float("inf")))
             if value.dtype.is_floating_point and value.dtype.itemsize == 1:
                 other = self._attempt(value.float(), attempt, function, others)
                 return None if other is None else other.to(value.dtype)

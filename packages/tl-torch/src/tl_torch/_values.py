@@ -81,6 +81,8 @@ def finiteness(tensor: torch.Tensor) -> Finiteness:
         tensor = tensor.to_dense()
     if tensor.dtype.itemsize == 1:
         tensor = tensor.float()
+    if tensor.dtype is torch.complex32:
+        tensor = tensor.to(torch.complex64)
     if bool(torch.isfinite(tensor.sum())):
         return "all"
     finite = torch.isfinite(tensor)

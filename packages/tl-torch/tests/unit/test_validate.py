@@ -211,6 +211,14 @@ def test_memory_beyond_an_argument_is_not_judged() -> None:
         assert not tl.validate(Runs(beyond, table=torch.arange(12.0).reshape(3, 4)), X)
 
 
+@pytest.mark.filterwarnings("ignore:ComplexHalf support")
+def test_half_precision_complex_numbers_and_tests_for_infinity() -> None:
+    def forward(self: Any, x: torch.Tensor) -> Any:
+        return x.chalf(), x.chalf().view(torch.float16), torch.isneginf(x), torch.isposinf(x)
+
+    assert tl.validate(Runs(forward), X.clone())
+
+
 def test_an_index_into_a_table_of_zeros_matters() -> None:
     def looked_up(self: Any, x: torch.Tensor) -> torch.Tensor:
         return x + torch.gather(self.table, 1, (x > 2).long() + 1)
