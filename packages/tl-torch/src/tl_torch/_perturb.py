@@ -8,6 +8,7 @@ from typing import final
 import torch
 
 from tl_torch._replay_table import COMPARISONS, FINITENESS_TESTS
+from tl_torch._values import wider
 
 _SEED = 0x7E57
 
@@ -102,8 +103,9 @@ class Perturbations:
         elif value.is_floating_point() or value.is_complex():
             if function in FINITENESS_TESTS and attempt < 2:
                 return torch.full_like(value, float("nan") if attempt else _EXTREME.get(function, float("inf")))
-            if value.dtype.is_floating_point and value.dtype.itemsize == 1:
-                other = self._attempt(value.float(), attempt, function, others)
+            wide = wider(value)
+            if wide is not value:
+                other = self._attempt(wide, attempt, function, others)
                 return None if other is None else other.to(value.dtype)
             ways = self._equated if function in {"eq", "ne"} else self._real
             if function in COMPARISONS and ways is self._real and not value.is_complex():

@@ -47,12 +47,14 @@ def _same_rows(left: Sequence[torch.Tensor], right: Sequence[torch.Tensor]) -> b
 
 
 def comparable(tensor: torch.Tensor) -> torch.Tensor:
-    """The elements of any tensor, of small floats as their bits, outside autograd."""
+    """The elements of any tensor, of small floats as their bits, of small complex numbers as pairs, outside autograd."""
     tensor = tensor.detach()
     if tensor.is_quantized:
         return tensor.int_repr()
     if tensor.layout is not torch.strided:
         return tensor.to_dense()
+    if tensor.dtype is torch.complex32:
+        return torch.view_as_real(tensor.resolve_conj())
     if tensor.dtype.is_floating_point and tensor.dtype.itemsize == 1:
         return tensor.contiguous().view(torch.uint8)
     return tensor
@@ -66,8 +68,15 @@ def _same_bytes(left: torch.Tensor, right: torch.Tensor) -> bool:
 
 
 def _may_hold_nan(tensor: torch.Tensor) -> bool:
-    total = tensor.sum()
+    total = wider(tensor).sum()
     return bool(total != total)
+
+
+def wider(tensor: torch.Tensor) -> torch.Tensor:
+    """The values in a dtype that torch can sum; the tensor itself where its own is one."""
+    if tensor.dtype is torch.complex32:
+        return tensor.to(torch.complex64)
+    return tensor.float() if tensor.is_floating_point() and tensor.dtype.itemsize == 1 else tensor
 
 
 def finiteness(tensor: torch.Tensor) -> Finiteness:
@@ -79,10 +88,7 @@ def finiteness(tensor: torch.Tensor) -> Finiteness:
         return "all"
     if tensor.layout is not torch.strided:
         tensor = tensor.to_dense()
-    if tensor.dtype.itemsize == 1:
-        tensor = tensor.float()
-    if tensor.dtype is torch.complex32:
-        tensor = tensor.to(torch.complex64)
+    tensor = wider(tensor)
     if bool(torch.isfinite(tensor.sum())):
         return "all"
     finite = torch.isfinite(tensor)
