@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tl_viz._bridges import bridges, upright_ways
 from tl_viz._ends import place_ends
 from tl_viz._layout import Direction, Geometry, Rect
-from tl_viz._measure import EDGE_LABEL_SIZE, END_SIZE, SLOT_SIZE, text_width
+from tl_viz._measure import EDGE_LABEL_SIZE, END_SIZE, MARK_SIZE, SLOT_SIZE, text_width
 from tl_viz._scene import Box, Node, Scene, TextRow, walk
 
 if TYPE_CHECKING:
@@ -119,10 +119,14 @@ def display(
                 depth[child.key] = level + 1
             at = geometry.titles.get(item.key)
             groups.append(_frame(item, rect, theme, level, at, head))
+            gaps = [_moved(gap, head) for key, gap in geometry.gaps if key == item.key]
+            bars = [Bar(*gap, 0.0, theme.background, theme.background) for gap in gaps]
+            groups += [Group(f"{item.key}|", "note", tuple(bars))] if bars else []
     groups += _edges(scene, geometry, theme, head)
     groups += nodes
     groups += _slots(scene, geometry, theme, head)
     groups += _ends(scene, geometry, theme, head)
+    groups += _marks(geometry, theme, head)
     width = geometry.width + 2 * MARGIN
     height = geometry.height + head + MARGIN
     if title:
@@ -268,6 +272,16 @@ def _ends(scene: Scene, geometry: Geometry, theme: Theme, head: float) -> list[G
     for target, text, x, y in place_ends(scene, geometry):
         words = _words(x + MARGIN, y + head, TextRow(text=text, size=END_SIZE, bold=True), theme, theme.run)
         groups.append(Group(f"{target}<{text}", "slot", (words,)))
+    return groups
+
+
+def _marks(geometry: Geometry, theme: Theme, head: float) -> list[Group]:
+    """Return the words at the ends of columns."""
+    groups: list[Group] = []
+    for number, (rect, text) in enumerate(geometry.marks):
+        x, y = rect.x + MARGIN, rect.y + head + rect.height / 2 + MARK_SIZE * 0.36
+        words = _words(x, y, TextRow(text=text, size=MARK_SIZE, bold=True), theme)
+        groups.append(Group(f"column-{number}", "note", (words,)))
     return groups
 
 

@@ -20,6 +20,9 @@ SLOT_SIZE = 9.5
 END_SIZE = 9.0
 """Font size of the text that says which copies or rounds a line belongs to, in pixels."""
 
+MARK_SIZE = 10.0
+"""Font size of the words at the ends of columns, in pixels."""
+
 PART_GAP = 6.0
 """Distance between two parts of a title."""
 

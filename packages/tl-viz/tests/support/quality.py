@@ -24,6 +24,7 @@ def all_faults(scene: Scene, geometry: Geometry) -> list[str]:
         *broken_edges(scene, geometry),
         *shared_stretches(geometry),
         *labels_on_nodes(scene, geometry),
+        *hidden_marks(scene, geometry),
     ]
 
 
@@ -159,6 +160,25 @@ def labels_on_nodes(scene: Scene, geometry: Geometry) -> list[str]:
         if _overlap(
             Rect(x, y - half, text_width(scene.edges[edge].label, EDGE_LABEL_SIZE), 2 * half), geometry.rects[node.key]
         )
+    ]
+
+
+def hidden_marks(scene: Scene, geometry: Geometry) -> list[str]:
+    """Return the words at the ends of columns that a node or a line meets, and gaps between columns with a node in them."""
+    nodes = [(node.key, geometry.rects[node.key]) for node in scene.nodes()]
+    faults = [
+        f"{text!r} and {key} lie on each other"
+        for rect, text in geometry.marks
+        for key, at in nodes
+        if _overlap(rect, at)
+    ]
+    faults += [f"{key} lies between columns" for _, rect in geometry.gaps for key, at in nodes if _overlap(rect, at)]
+    words = [Rect(rect.x, rect.y + rect.height / 2 - 4, rect.width, 8) for rect, _ in geometry.marks]
+    return faults + [
+        f"edge {line.edge} runs through words at the end of a column"
+        for line in geometry.lines
+        for start, end in pairwise(line.points)
+        if any(_overlap(_between(start, end), rect) for rect in words)
     ]
 
 

@@ -141,6 +141,32 @@ def test_a_loop_runs_on_the_side_with_fewer_lines():
     assert crossings(geometry) == set()
 
 
+def test_several_nodes_stand_beside_one_high_frame():
+    """The frame is 130 high, three of them are 126; the fourth stands below."""
+    chain = [f"n{number}" for number in range(4)]
+    one = scene(
+        [frame("block", *map(node, chain), frame("short", node("a"), node("b")), node("add"))],
+        *pairwise(chain), ("a", "b"), ("n3", "add"), ("b", "add"),
+    )  # fmt: skip
+    edges = (*one.edges, Edge(source="x", targets=("n0", "a")))
+    outer = Box(key="", role="root", title=(), children=(node("x"), *one.root.children))
+    rects = drawn(Scene(root=outer, edges=edges)).rects
+    short = rects["short"]
+    assert short.y < rects["n0"].y
+    assert rects["n1"].y == rects["n0"].y + 30 + 18
+    assert rects["n2"].y + 30 < short.y + short.height < rects["n3"].y
+
+
+def test_a_node_that_another_reads_too_is_not_stacked():
+    chain = [f"n{number}" for number in range(4)]
+    one = scene(
+        [node("x"), frame("short", node("a"), node("b")), *map(node, chain), node("add")],
+        ("x", "n0 a"), ("n0", "n1 n3"), ("n1", "n2"), ("n2", "n3"), ("a", "b"), ("n3", "add"), ("b", "add"),
+    )  # fmt: skip
+    rects = drawn(one).rects
+    assert rects["n1"].y > rects["short"].y + rects["short"].height
+
+
 def test_the_words_of_a_loop_on_the_left_stand_to_its_left():
     geometry = picture(load("mamba"), DEFAULTS).geometry
     (label,) = geometry.labels

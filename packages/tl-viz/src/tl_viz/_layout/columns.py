@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from tl_viz._layout.problem import OUTSIDE, Level, Margins, Net, Path, Placed
+from tl_viz._layout.problem import OUTSIDE, Columns, Level, Margins, Net, Path, Placed
 from tl_viz._layout.title import MIDDLE
 from tl_viz._layout.tracks import Crossing, assign_tracks
 from tl_viz._measure import joined_width, part_places
@@ -26,7 +26,11 @@ SHAPE = 1.6
 ROW_GAP = 24.0
 TRACK = 8.0
 GUTTER = 16.0
-COLUMN_GAP = 28.0
+COLUMN_GAP = 40.0
+EDGE = 6.0
+"""How much of the frame remains between a column and the gap beside it."""
+MARK_GAP = 8.0
+"""Distance between a line and the words beside it."""
 FEWEST_ROWS = 6
 SHORT = 0.6
 """A last column shorter than this share of the longest stands at the foot, so that its line does not climb past everything."""
@@ -66,7 +70,8 @@ def _cuts(level: Level, ranks: Ranks) -> list[int]:
     for row in range(1, ranks.rows + 1):
         passing[row] += passing[row - 1]
     total = sum(heights)
-    columns = max(2, round(sqrt(SHAPE * total / max(widths))))
+    wide = max(*widths, level.mark[0]) + COLUMN_GAP
+    columns = max(2, round(sqrt(SHAPE * total / wide)))
     goal = total / columns
     cuts: list[int] = []
     done, first = 0.0, 0
@@ -168,7 +173,7 @@ def _join(level: Level, parts: list[Part], placed: list[Placed]) -> Placed:
     level_out = {
         index: port for index, net in enumerate(level.nets) for target, port in net.targets if target == OUTSIDE
     }
-    lefts, lanes, width = _stand(parts, placed, level_in, margins.side + margins.left)
+    lefts, lanes, width = _stand(level, parts, placed, level_in)
     heads = [
         {net: left + x for net, x in zip(part[2], one.ins, strict=True)}
         for left, part, one in zip(lefts, parts, placed, strict=True)
@@ -190,8 +195,8 @@ def _join(level: Level, parts: list[Part], placed: list[Placed]) -> Placed:
     ]
     if margins.title and crossing_x:
         shift = max(0.0, title_room - min(crossing_x))
-    head = margins.top + GUTTER + TRACK * assign_tracks(list(upper.values())) + GUTTER
-    foot = head + max(one.height for one in placed)
+    head = margins.top + GUTTER + TRACK * assign_tracks(list(upper.values())) + GUTTER + level.mark[1]
+    foot = head + max(one.height for one in placed) + level.mark[1]
     bottom = foot + GUTTER + TRACK * assign_tracks(list(lower.values())) + margins.bottom
     top_y = {net: margins.top + GUTTER + TRACK * max(c.track, 0) for net, c in upper.items()}
     low_y = {net: foot + GUTTER + TRACK * max(c.track, 0) for net, c in lower.items()}
@@ -210,7 +215,37 @@ def _join(level: Level, parts: list[Part], placed: list[Placed]) -> Placed:
         paths=tuple(paths),
         labels=tuple(labels),
         title=tuple([(x, MIDDLE) for x in part_places(margins.title, margins.side)]),
+        columns=_told_apart(level.mark, placed, moves, (head - GUTTER - level.mark[1], foot + GUTTER)),
     )
+
+
+def _told_apart(
+    mark: tuple[float, float], placed: list[Placed], moves: list[tuple[float, float]], ends: tuple[float, float]
+) -> Columns:
+    """Return the room for words at the ends of columns, beside their lines, and what lies between them."""
+    wide, high = mark
+    heads = [
+        (left + _beside(one.ins), top - high, wide, high)
+        for (left, top), one in zip(moves[1:], placed[1:], strict=True)
+    ]
+    feet = [
+        (left + _beside(one.outs), top + one.height, wide, high)
+        for (left, top), one in zip(moves[:-1], placed[:-1], strict=True)
+    ]
+    gaps = [
+        (left + _width(one, mark) + EDGE, ends[0], after - left - _width(one, mark) - 2 * EDGE, ends[1] - ends[0])
+        for (left, _), (after, _), one in zip(moves, moves[1:], placed, strict=False)
+    ]
+    return Columns(tuple(heads), tuple(feet), tuple(gaps))
+
+
+def _beside(ports: tuple[float, ...]) -> float:
+    return max(ports, default=-MARK_GAP) + MARK_GAP
+
+
+def _width(column: Placed, mark: tuple[float, float]) -> float:
+    """Return the width of a column with the words at its ends."""
+    return max(column.width, max(_beside(column.ins), _beside(column.outs)) + mark[0])
 
 
 def _moved(
@@ -252,12 +287,12 @@ def _net_names(part: Part, level: Level) -> list[int]:
 
 
 def _stand(
-    parts: list[Part], placed: list[Placed], level_in: dict[int, int], left: float
+    level: Level, parts: list[Part], placed: list[Placed], level_in: dict[int, int]
 ) -> tuple[list[float], list[dict[int, float]], float]:
     """Return the left edge of each column, and the x of each line that climbs before it."""
     lefts: list[float] = []
     lanes: list[dict[int, float]] = []
-    at = left
+    at = level.margins.side + level.margins.left
     for number, (part, one) in enumerate(zip(parts, placed, strict=True)):
         climbing = [net for net in part[2] if net not in level_in]
         if number or climbing:
@@ -266,7 +301,7 @@ def _stand(
         if number or climbing:
             at += TRACK * max(0, len(climbing) - 1) + COLUMN_GAP / 2
         lefts.append(at)
-        at += one.width
+        at += _width(one, level.mark)
     return lefts, lanes, at
 
 

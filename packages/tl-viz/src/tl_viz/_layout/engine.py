@@ -14,7 +14,7 @@ from tl_viz._layout.score import effort
 from tl_viz._layout.solve import solve
 from tl_viz._layout.split import Pieced, split_edges
 from tl_viz._layout.title import MIDDLE
-from tl_viz._measure import EDGE_LABEL_SIZE, joined_width, part_places, part_widths, text_width
+from tl_viz._measure import EDGE_LABEL_SIZE, MARK_SIZE, joined_width, part_places, part_widths, text_width
 from tl_viz._scene import Box, Node, Scene
 
 SIDE = 12.0
@@ -73,6 +73,18 @@ class _Work:
     def sideways(self) -> bool:
         """Whether the tensors flow sideways."""
         return self.direction in {"leftright", "rightleft"}
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """What stands at the foot of a column, and over the next one."""
+        word = "row" if self.sideways else "column"
+        return f"continues in the next {word}", f"continued from the last {word}"
+
+    @property
+    def mark(self) -> tuple[float, float]:
+        """Width and height of these words, in a picture whose tensors flow down."""
+        wide, high = max(text_width(text, MARK_SIZE, bold=True) for text in self.words) + 8, 16.0
+        return (high, wide) if self.sideways else (wide, high)
 
 
 Surroundings = dict[int, Sides]
@@ -204,7 +216,7 @@ def _level(work: _Work, index: int, placed: list[Placed | None], frame: Frame) -
     margins, least, (above, below) = frame
     return Level(
         tuple(slots), nets, len(pieced.ins[index]), len(pieced.outs[index]), margins,
-        above=above, below=below, curious=work.curious, min_height=least,
+        above=above, below=below, curious=work.curious, min_height=least, mark=work.mark,
     )  # fmt: skip
 
 
@@ -248,7 +260,25 @@ def _assemble(work: _Work, placed: list[Placed | None]) -> Geometry:
         lines += [Line(edges[net], tuple(map(add, coords, move)), arrow) for net, coords, arrow in flat]
         labels += [(edges[net], px + x, py + y) for net, px, py in solved.labels]
     root = rects[pieced.items[0].key]
-    return Geometry(root.width, root.height, rects, titles, tuple(lines), tuple(labels))
+    return Geometry(
+        root.width, root.height, rects, titles, tuple(lines), tuple(labels), *_told_apart(work, placed, corner)
+    )
+
+
+def _told_apart(
+    work: _Work, placed: list[Placed | None], corner: list[tuple[float, float]]
+) -> tuple[tuple[tuple[Rect, str], ...], tuple[tuple[str, Rect], ...]]:
+    """Return the words at the ends of all columns, and what lies between them."""
+    marks: list[tuple[Rect, str]] = []
+    gaps: list[tuple[str, Rect]] = []
+    for item, (x, y), solved in zip(work.pieced.items, corner, placed, strict=True):
+        if solved is None or solved.columns is None:
+            continue
+        found = solved.columns
+        for text, areas in zip(work.words, (found.feet, found.heads), strict=True):
+            marks += [(Rect(left + x, top + y, width, height), text) for left, top, width, height in areas]
+        gaps += [(item.key, Rect(left + x, top + y, width, height)) for left, top, width, height in found.gaps]
+    return tuple(marks), tuple(gaps)
 
 
 def _set_titles(geometry: Geometry) -> Geometry:

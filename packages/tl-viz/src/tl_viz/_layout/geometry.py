@@ -50,12 +50,10 @@ class Geometry:
     lines: tuple[Line, ...]
     labels: tuple[tuple[int, float, float], ...]
     """Edge, and the left middle of the text beside it."""
-
-
-def _turned(lines: tuple[Line, ...], place: Callable[[float, float], tuple[float, float]]) -> tuple[Line, ...]:
-    return tuple(
-        Line(line.edge, tuple([value for x, y in line.points for value in place(x, y)]), line.arrow) for line in lines
-    )
+    marks: tuple[tuple[Rect, str], ...] = ()
+    """Room for the words at the ends of columns, and what they say."""
+    gaps: tuple[tuple[str, Rect], ...] = ()
+    """Key of a box that is wrapped into columns, and what lies between two of them."""
 
 
 def turn(geometry: Geometry, direction: Direction) -> Geometry:
@@ -63,24 +61,28 @@ def turn(geometry: Geometry, direction: Direction) -> Geometry:
     if direction == "topdown":
         return geometry
     width, height = geometry.width, geometry.height
-    if direction == "bottomup":
-        return Geometry(
-            width,
-            height,
-            {key: Rect(r.x, height - r.y - r.height, r.width, r.height) for key, r in geometry.rects.items()},
-            geometry.titles,
-            _turned(geometry.lines, lambda x, y: (x, height - y)),
-            tuple((edge, x, height - y) for edge, x, y in geometry.labels),
-        )
-    flip = direction == "rightleft"
+
+    def point(x: float, y: float) -> tuple[float, float]:
+        if direction == "bottomup":
+            return x, height - y
+        return height - y if direction == "rightleft" else y, x
+
+    def area(rect: Rect) -> Rect:
+        if direction == "bottomup":
+            return rect._replace(y=height - rect.y - rect.height)
+        left = height - rect.y - rect.height if direction == "rightleft" else rect.y
+        return Rect(left, rect.x, rect.height, rect.width)
+
     return Geometry(
-        height,
-        width,
-        {
-            key: Rect(height - r.y - r.height if flip else r.y, r.x, r.height, r.width)
-            for key, r in geometry.rects.items()
-        },
+        *((width, height) if direction == "bottomup" else (height, width)),
+        {key: area(rect) for key, rect in geometry.rects.items()},
         geometry.titles,
-        _turned(geometry.lines, lambda x, y: (height - y if flip else y, x)),
-        tuple((edge, height - y if flip else y, x) for edge, x, y in geometry.labels),
+        tuple([_turned(line, point) for line in geometry.lines]),
+        tuple([(edge, *point(x, y)) for edge, x, y in geometry.labels]),
+        tuple([(area(rect), text) for rect, text in geometry.marks]),
+        tuple([(key, area(rect)) for key, rect in geometry.gaps]),
     )
+
+
+def _turned(line: Line, point: Callable[[float, float], tuple[float, float]]) -> Line:
+    return Line(line.edge, tuple([value for x, y in line.points for value in point(x, y)]), line.arrow)

@@ -70,6 +70,8 @@ class Level:
     curious: bool = False
     """Whether the surroundings of the frames in it shall be told."""
     min_height: float = 0.0
+    mark: tuple[float, float] = (100.0, 16.0)
+    """How wide and how high the words are that stand at the ends of columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +86,22 @@ class Path:
 
 TitlePlaces = tuple[tuple[float, float], ...]
 """Where each part of a title begins, and the middle of its line, from the upper left corner of the finished frame."""
+
+Area = tuple[float, float, float, float]
+"""Left, top, width and height."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What tells the columns of a level that is wrapped apart from branches."""
+
+    heads: tuple[Area, ...]
+    """Room for words over every column but the first."""
+    feet: tuple[Area, ...]
+    """Room for words under every column but the last."""
+    gaps: tuple[Area, ...]
+    """What lies between two columns."""
+
 
 Sides = tuple[tuple[int, ...], tuple[int, ...]]
 """Order from left to right in which the input ports of a frame are reached, and its output ports left; one number for each port."""
@@ -103,5 +121,6 @@ class Placed:
     labels: tuple[tuple[int, float, float], ...] = ()
     """Net, and the left middle of the room kept for its text."""
     title: TitlePlaces = ()
+    columns: Columns | None = None
     around: tuple[Sides | None, ...] = ()
     """For each child that is a frame, what its own level can know of its surroundings."""

@@ -12,6 +12,7 @@ from tl_viz._layout.problem import OUTSIDE, Level, Margins, Path, Placed
 from tl_viz._layout.ranks import Ranks, assign_ranks
 from tl_viz._layout.route import Grid, draw_paths, place_lanes, place_rows
 from tl_viz._layout.rows import order_rows
+from tl_viz._layout.stack import stack_chains, unstack
 from tl_viz._layout.straighten import straighten
 from tl_viz._layout.surroundings import surroundings
 from tl_viz._layout.title import place_title
@@ -24,6 +25,9 @@ def solve(level: Level) -> Placed:
     ranks = assign_ranks(level)
     if level.may_wrap and wants_columns(level, ranks):
         return solve_in_columns(level, ranks, solve)
+    stacked = stack_chains(level, ranks)
+    if stacked is not None:
+        return unstack(level, stacked, solve(stacked.level))
     size = len(level.slots)
     rows = order_rows(level, ranks)
     ends = place_ports(level, ranks, rows)
