@@ -119,9 +119,7 @@ def display(
                 depth[child.key] = level + 1
             at = geometry.titles.get(item.key)
             groups.append(_frame(item, rect, theme, level, at, head))
-            gaps = [_moved(gap, head) for key, gap in geometry.gaps if key == item.key]
-            bars = [Bar(*gap, 0.0, theme.background, theme.background) for gap in gaps]
-            groups += [Group(f"{item.key}|", "note", tuple(bars))] if bars else []
+            groups += _gaps(item, geometry, theme, head)
     groups += _edges(scene, geometry, theme, head)
     groups += nodes
     groups += _slots(scene, geometry, theme, head)
@@ -170,6 +168,13 @@ def _frame(
             colour = theme.run if part.text[:1] in "×≈" else ""
             shapes.append(_words(x + MARGIN, y + head + part.size * 0.36, part, theme, colour))
     return Group(box.key, "box", tuple(shapes), box.tooltip, box.link)
+
+
+def _gaps(box: Box, geometry: Geometry, theme: Theme, head: float) -> list[Group]:
+    """Return what lies between the columns of a frame."""
+    gaps = [_moved(gap, head) for key, gap in geometry.gaps if key == box.key]
+    bars = tuple([Bar(*gap, 0.0, theme.background, theme.background) for gap in gaps])
+    return [Group(f"{box.key}|", "note", bars)] if bars else []
 
 
 def _stack(rect: Rect, radius: float, fill: str, stroke: str) -> list[Shape]:
