@@ -168,7 +168,7 @@ def test_the_gallery_names_what_its_lines_mean():
     assert said("gpt2-12") == []
     # a key and a value of each layer go in, are joined with the new ones, and leave
     assert said("gpt2-12-cache") == [
-        "all 12 keys", "all 12 values", "keys, one per copy", "same for all 12", "values, one per copy",
+        "all 12 keys", "all 12 values", "own keys", "own values", "same for all 12",
     ]  # fmt: skip
     assert said("densenet121") == ["all 6", "and all before"]
     assert said("gru-500") == ["every round", "first round", "last round"]

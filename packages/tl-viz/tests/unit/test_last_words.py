@@ -202,7 +202,7 @@ def kept(*names):
 
 def test_lines_say_which_of_several_inputs_and_outputs_they_carry():
     assert sorted(ends(kept("keys", "values"))) == [
-        "all 4 keys", "all 4 values", "keys, one per copy", "values, one per copy",
+        "all 4 keys", "all 4 values", "own keys", "own values",
     ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from tl_core import collector_paused
 from tl_viz._names import amount, count
 from tl_viz._plan import CONTAINERS
 
@@ -40,7 +41,7 @@ class _Row:
 
 @dataclass(slots=True)
 class _Part:
-    """One module, however often it ran."""
+    """One module with parameters, however often it ran."""
 
     name: str
     """Its class."""
@@ -48,17 +49,11 @@ class _Part:
     """Address of what it is registered on."""
     inner: list[_Part] = field(default_factory=list["_Part"])
     """Modules with parameters that it calls, in the order of execution."""
-    calls: int = 0
-    passes: set[int] = field(default_factory=set[int])
-    """How often its ops ran that a rolled picture shows once."""
+    times: int = 1
+    """How often it ran; 1 where its ops do not agree."""
     layers: int = 1
     rows: list[_Row] = field(default_factory=list[_Row])
     """What is repeated in it."""
-
-    @property
-    def times(self) -> int:
-        """How often it ran; 1 where its ops do not agree."""
-        return max(self.calls, *self.passes) if len(self.passes) == 1 else 1
 
 
 def made_of(network: Network) -> str:
@@ -67,10 +62,14 @@ def made_of(network: Network) -> str:
     Blocks are modules that stand beside others of their class and are built like them; blocks inside of blocks are not named.
     Where there are none, layers are counted, and where there are no modules, ops.
     """
-    root, parts = _parts(network)
-    rows = _all_rows(root, parts, frozenset())
-    rows = _all_rows(root, parts, frozenset([row.name for row in rows if row.number > 1]))
-    said = _blocks(rows, Counter([part.name for part in parts])) or [
+    with collector_paused():
+        root, parts = _parts(network)
+        total = Counter([part.name for part in parts])
+        rows = _all_rows(root, parts, frozenset())
+        blocks = frozenset([row.name for row in rows if row.number > 1])
+        if any(total[name] > sum(row.number for row in rows if row.name == name) for name in blocks):
+            rows = _all_rows(root, parts, blocks)
+    said = _blocks(rows, total) or [
         f"{name} ×{number}"
         for name, number in Counter([part.name for part in parts if not part.inner]).items()
         if number > 1
@@ -91,33 +90,47 @@ def _params(network: Network) -> str:
 def _parts(network: Network) -> tuple[_Part, list[_Part]]:
     """Return what stands for the whole network, and its modules with parameters, each after the one that calls it."""
     calls = network.calls
-    passes: list[set[int]] = [set() for _ in calls]
-    learned = [False] * len(calls)
-    layers = [1] * len(calls)
+    learned, fewest, most = _sums(network)
     root = _Part("", "")
-    for op, call in enumerate(network.module_of):
-        if call >= 0 and network.roles[op] == "op":
-            passes[call].add(network.rounds[op])
-            learned[call] = learned[call] or network.learned[op]
-            layers[call] = max(layers[call], _layers(network.details.get(op, "")))
-    for at in range(len(calls) - 1, -1, -1):
-        above = calls[at].parent
-        if above >= 0:
-            passes[above] |= passes[at]
-            learned[above] = learned[above] or learned[at]
     found: dict[str, _Part] = {}
+    ran: dict[str, list[int]] = {}
+    """Address -> its calls."""
     for at, call in enumerate(calls):
         if not learned[at]:
             continue
-        part = found.get(call.address)
-        if part is None:
+        if call.address not in found:
             part = found[call.address] = _Part(call.class_name, call.address.rpartition(".")[0])
             caller = found[calls[call.parent].address] if call.parent >= 0 else root
             caller.inner.append(part)
-        part.calls += 1
-        part.passes |= passes[at]
-        part.layers = max(part.layers, layers[at])
+        ran.setdefault(call.address, []).append(at)
+    for address, own in ran.items():
+        passes = {rounds for at in own for rounds in (fewest[at], most[at])}
+        found[address].times = max(len(own), *passes) if len(passes) == 1 else 1
+    for op, detail in network.details.items():
+        call = network.module_of[op]
+        if call >= 0 and learned[call]:
+            part = found[calls[call].address]
+            part.layers = max(part.layers, _layers(detail))
     return root, list(found.values())
+
+
+def _sums(network: Network) -> tuple[list[bool], list[int], list[int]]:
+    """Return for each module call whether it reads parameters, and how often the ops in it ran at least and at most."""
+    calls = network.calls
+    learned, fewest, most = [False] * len(calls), [0] * len(calls), [0] * len(calls)
+    for op, call in enumerate(network.module_of):
+        if call >= 0 and network.roles[op] == "op":
+            rounds = network.rounds[op]
+            fewest[call] = min(rounds, fewest[call] or rounds)
+            most[call] = max(rounds, most[call])
+            learned[call] = learned[call] or network.learned[op]
+    for at in range(len(calls) - 1, -1, -1):
+        above = calls[at].parent
+        if above >= 0:
+            learned[above] = learned[above] or learned[at]
+            fewest[above] = min(fewest[at] or fewest[above], fewest[above] or fewest[at])
+            most[above] = max(most[above], most[at])
+    return learned, fewest, most
 
 
 def _layers(detail: str) -> int:
@@ -129,7 +142,7 @@ def _layers(detail: str) -> int:
 def _all_rows(root: _Part, parts: list[_Part], blocks: frozenset[str]) -> list[_Row]:
     """Return what is repeated in a network. A module whose class is one of `blocks` is not looked into, though it stands alone."""
     for part in reversed(parts):
-        part.rows = _rows(part, blocks)
+        part.rows = _rows(part, blocks) if part.inner else []
     return _rows(root, blocks)
 
 
@@ -143,12 +156,12 @@ def _rows(part: _Part, blocks: frozenset[str]) -> list[_Row]:
         near: list[_Row] = []
         for name, same in groupby(siblings, attrgetter("name")):
             near += _row(name, list(same), blocks, told=part.times > 1)
-        alone = Counter(near)
+        in_rows = {row.name for row in near if row.number > 1}
+        alone = Counter([row for row in near if row.name not in in_rows])
         for row in near:
-            single = all(one.number == 1 for one in near if one.name == row.name)
-            if not single:
+            if row.name in in_rows:
                 rows.append(row)
-            elif alone[row]:
+            elif row in alone:
                 rows.append(_Row(row.name, alone.pop(row), row.times, row.layers))
     return rows
 

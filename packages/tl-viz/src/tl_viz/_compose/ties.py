@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 SAME = "same for all"
 """How the text begins that one tensor enters every copy."""
 
+ONE_EACH = "one per copy"
+"""What is said where every copy reads, or gives, a tensor of its own."""
+
 BEFORE = "and all before"
 """What enters a copy that reads a tensor and the outputs of all copies before it."""
 
@@ -134,6 +137,8 @@ class Ties:
             found = self._last_words(places)
             if len(every) > 1 and len(found) == 1:
                 word = found.pop()
+                if text == ONE_EACH:
+                    return f"own {word}"
                 return f"{text} {word}" if text.startswith("all ") else f"{word}, {text}"
         return text
 
@@ -225,7 +230,7 @@ def _in_pairs(pairs: set[tuple[tuple[int, ...], tuple[int, ...]]]) -> str:
     given, read = [one for one, _ in ordered], [other for _, other in ordered]
     alone = len(set(given)) == len(pairs) == len(set(read))
     if alone and read == sorted(read):
-        return "one per copy"
+        return ONE_EACH
     if alone and read == sorted(read, reverse=True):
         return f"×{len(pairs)}, in reverse"
     if len(pairs) == len(set(given)) * len(set(read)):
