@@ -179,11 +179,11 @@ without `×` counts everything |
 which argument they prepare, or a parameter. Views that follow the op have a line of their own |
 | `getitem [:, -1]`, `getitem [tensor]` | the part that is taken: by place, or by a tensor of places or of truth values |
 | `3 outputs`, `output 2 of 3`, `values` | one call with several outputs: all of them, or the one that the box stands for |
-| purple words at a line: `all 6`, `3 outputs`, `last round`, `first round`, `every round`, `same for all 12`, `one per copy`, `×4, in reverse`, \
-`last (1, 128, 4, 4)` | which copies, rounds or outputs of one call give or read the tensor where it is not simply the last and the first, and what the \
-last gives where its size is another; `same for all 12`: one tensor enters every copy; `one per copy`: a tensor of its own for each; `own keys` are those \
-of the inputs with that name; `and all before`: with the outputs of all copies before; \
-`in reverse` pairs the last copy of one stack with the first of the other |
+| purple words at a line: `all 6`, `3 outputs`, `last round`, `first round`, `every round`, `same for all 12`, `own keys`, `all 12 values`, \
+`and all before`, `×4, in reverse`, `last (1, 128, 4, 4)` | which copies, rounds or outputs of one call give or read the tensor where it is not simply \
+the last and the first, and what the last gives where its size is another; `same for all 12`: one tensor enters every copy; `own keys`: every copy reads \
+a tensor of its own, of the inputs of that name; `and all before`: with the outputs of all copies before; `in reverse` pairs the last copy of one stack \
+with the first of the other |
 | bridge | two lines that cross; lines that join have no bridge |
 | small numbers at the tips of lines | which argument of the op a tensor is, where the order matters; `q`, `k`, `v`, and `m` for \
 the mask, in attention |

@@ -42,8 +42,8 @@ def test_closed_boxes_have_it_and_no_others(name, direction):
                     assert words.x + words.width <= left or words.x >= right
             for bar in bars:
                 (((x, y), (to_x, _)),) = bar.lines
-                upright = x == to_x
-                assert abs((left + right) / 2 - x) >= 7 if upright else abs((top + bottom) / 2 - y) >= 6.9
+                gaps = (left - x, x - right) if x == to_x else (top - y, y - bottom)
+                assert max(gaps) >= bar.width / 2 + 1
 
 
 def test_dot_writes_it_before_the_title():

@@ -182,3 +182,31 @@ def test_every_format_and_the_legend_show_it():
     assert drawing.svg.count('stroke-width="5"') == 1
     plain = Recorder()
     assert "branches join" not in plain.done(plain.op("relu", plain.input())).draw().svg
+
+
+def test_closed_copies_join_what_the_copy_before_gives_with_what_all_read():
+    run = Recorder()
+    memory = run.input(address="memory")
+    x = run.op("new_zeros", memory)  # so that one line arrives at the first copy
+    for index in range(4):
+        with run.module(f"layers.{index}", "Layer"):
+            x = run.op("add", run.op("exp", x), run.op("log", memory))
+    drawing = run.done(x).draw(depth=1, collapse="max")
+    assert joins(drawing) == ["layers.0…3"]
+
+
+def test_what_is_read_for_its_size_does_not_join():
+    run = Recorder()
+    x, other = run.input(address="x"), run.input(address="other")
+    with run.module("part", "Part"):
+        y = run.op("mul", run.op("exp", x), run.op("new_ones", other))
+    assert joins(run.done(run.op("relu", y), run.op("neg", other)).draw(depth=1, collapse="max")) == []
+
+
+def test_what_no_output_needs_does_not_join():
+    run = Recorder()
+    x, other = run.input(address="x"), run.input(address="other")
+    run.op("exp", run.op("add", x, other))
+    drawing = run.done(run.op("relu", x), run.op("neg", other)).draw()
+    assert any(node.role == "bundle" for node in drawing.scene.nodes())
+    assert joins(drawing) == []

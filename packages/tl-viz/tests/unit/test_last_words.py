@@ -156,7 +156,7 @@ def test_items_in_a_stack_are_named_after_all_copies():
     assert frames == ["down.0…3, pool", "down.0…3", "up.0…3, join.0…3"]
 
 
-def attended(mask_reader="scaled_dot_product_attention", **views):
+def attended(mask_reader="scaled_dot_product_attention", *, kw=False, **views):
     """A network of attention, and a mask that is made of three ops."""
     run = Recorder()
     x = run.input()
@@ -165,7 +165,8 @@ def attended(mask_reader="scaled_dot_product_attention", **views):
     q, k, v = (run.layer(name, "Linear", "linear", x, size=(8, 8)) for name in "qkv")
     for name in views:
         mask = run.op(name, mask)
-    y = run.op(mask_reader, q, k, v, mask)
+    given = {"args": (q, k, v), "kw": {"m": mask}} if kw else {}
+    y = run.op(mask_reader, q, k, v, mask, **given)
     for index in range(40):
         y = run.op(("exp", "log", "neg", "tanh", "abs")[(index * index + index // 3) % 5], y)
     return run.done(y).draw(fold_repeats=False)
@@ -179,8 +180,9 @@ def test_what_makes_the_mask_says_so(views):
     assert rows[1:] == ["3 ops · reads no input value · makes the mask"]
 
 
-def test_what_another_op_reads_is_no_mask():
-    rows = [row for rows in attended("combine").scene.nodes() for row in [one.text for one in rows.rows]]
+@pytest.mark.parametrize("kw", [False, True])
+def test_what_another_op_reads_is_no_mask(kw):
+    rows = [row for rows in attended("combine", kw=kw).scene.nodes() for row in [one.text for one in rows.rows]]
     assert "3 ops · reads no input value" in rows
     assert not any("mask" in row for row in rows)
 

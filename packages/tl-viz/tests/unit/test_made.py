@@ -76,6 +76,16 @@ def test_blocks_that_take_turns_are_counted_together():
     assert made(run.done(x)) == "Mix ×3 · Feed ×3 · 576 params in all"
 
 
+def test_a_class_that_stands_inside_of_blocks_too_is_not_named_beside_them():
+    run = Recorder()
+    x = block(run, "first", "Unit", run.input(), layers=1)
+    for index in range(3):
+        with run.module(f"blocks.{index}", "Deep"):
+            x = block(run, f"blocks.{index}.unit", "Unit", x, layers=1)
+    x = block(run, "last", "Unit", x, layers=1)
+    assert made(run.done(x)) == "Deep ×3 · 320 params in all"  # there are five units, two of them beside the blocks
+
+
 def test_without_blocks_layers_are_counted():
     run = Recorder()
     x = run.layer("a", "Linear", "linear", run.input(), size=(8, 8))

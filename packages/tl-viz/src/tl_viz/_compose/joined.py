@@ -86,7 +86,7 @@ def _counts(tree: Tree, branch: Branch) -> bool:
     plain = [chain for chain in chains if not any(one in network.weights for one in chain)]
     ways = {tuple([function_text(tree, one) for one in chain]) for chain in plain}
     inputs = len(parents) - len(chains) + len(plain)
-    return inputs > 1 and bool(plain) and (len(plain) < inputs or len(ways) > 1)
+    return bool(plain) and (len(plain) < inputs or len(ways) > 1)
 
 
 def _leads(branch: Branch) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tl_viz._compose.sums import COMPUTED, is_one_call, rounds_of
+from tl_viz._compose.sums import is_one_call, rounds_of
 
 if TYPE_CHECKING:
     from tl_viz._compose.follow import Trail
@@ -34,7 +34,7 @@ def meeting(tree: Tree, trail: Trail) -> set[int]:
             start = trail.item[tree.place[parent]]
             if start != here[0] or runs_as_one(tree, trail.branch[start]):
                 found.add((start, -1))
-    return {item for (item, _), found in sources.items() if len(found) > 1 and _computes(tree, trail.branch[item])}
+    return {item for (item, _), found in sources.items() if len(found) > 1 and trail.branch[item].kind != "bundle"}
 
 
 def _branch_of(tree: Tree, trail: Trail, at: int) -> int:
@@ -51,7 +51,3 @@ def _branch_of(tree: Tree, trail: Trail, at: int) -> int:
 def runs_as_one(tree: Tree, branch: Branch) -> bool:
     """Whether an item is run again as a whole, so that it can read itself; else a loop inside of it stays inside."""
     return not branch.children or rounds_of(tree, branch) > 1
-
-
-def _computes(tree: Tree, branch: Branch) -> bool:
-    return branch.kind != "bundle" and (branch.op < 0 or tree.network.roles[branch.op] in COMPUTED)
