@@ -14,6 +14,9 @@ GROWING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"
 WIDEST = 28
 """A level with more items than this is cut."""
 
+PIECE = 12
+"""How many items a piece of such a level should have, and how many pieces a level."""
+
 CONTAINERS = frozenset({"Sequential", "ModuleList", "ModuleDict"})
 """Classes whose name says nothing about what they hold."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from tl_viz._plan.branch import NEVER_OPEN
+from tl_viz._plan.branch import NEVER_OPEN, PIECE
 from tl_viz._plan.choose import MOST, PRICE, choose
 from tl_viz._plan.unlike import open_unlike
 from tl_viz._plan.worth import NAMED, entering, is_helper
@@ -20,8 +20,11 @@ LARGEST = 0.35
 FEW = 8
 """A network of fewer kinds of ops than this is understood by its module names."""
 
-TRIALS, ROUNDS = 6, 2
+TRIALS, ROUNDS = 8, 3
 """How many boxes are tried for this reason, and how often one of them is taken."""
+
+SOME = 0.5
+"""A box that hides this much of `LARGEST` is tried as well: what it shows, a larger one need not."""
 
 Choice = tuple[set[int], int, float]
 """ids of the open branches, the number of items, and the cost."""
@@ -45,18 +48,32 @@ def choose_evenly(tree: Tree, worth: Worth, *, most: int) -> Choice | None:
     return opened, items + open_unlike(tree, opened, min(most, MOST) - items), cost
 
 
+def too_full(tree: Tree, worth: Worth, opened: set[int]) -> set[int]:
+    """Return the `loose` numbers of boxes that hide too much, or what a larger one does, and that hold many items side by side."""
+    shares = hidden_shares(tree, worth, opened)
+    if max([share for share, _ in shares], default=0.0) <= LARGEST:
+        return set()
+    return {branch.loose for share, branch in shares if share > SOME * LARGEST and len(branch.children) > PIECE}
+
+
 def _evened(tree: Tree, worth: Worth, best: Choice, *, most: int) -> Choice:
     """Return a choice in which boxes that hide too much were opened: one of them shows what the others hide too."""
     kept: set[int] = set()
     for _ in range(ROUNDS):
-        over: dict[int, Branch] = {}
+        if _largest(tree, worth, best) <= LARGEST:
+            break
+        closed: dict[int, Offender] = {}
         for share, branch in hidden_shares(tree, worth, best[0]):
-            if share > LARGEST:
-                over.setdefault(worth.form[id(branch)], branch)
-        found = [_opened(tree, worth, (best, kept), root, most=most) for root in list(over.values())[:TRIALS]]
+            if share > SOME * LARGEST:
+                closed.setdefault(worth.form[id(branch)], (share, -branch.first, branch))
+        most_first = sorted(closed.values(), key=itemgetter(0, 1), reverse=True)
+        found = [_opened(tree, worth, (best, kept), root, most=most) for _, _, root in most_first[:TRIALS]]
         if not found:
             break
-        best, kept = min(found, key=lambda one: _badness(tree, worth, one[0]))
+        better = min(found, key=lambda one: _badness(tree, worth, one[0]))
+        if _badness(tree, worth, better[0]) >= _badness(tree, worth, best):
+            break
+        best, kept = better
     enough = max(LARGEST, _largest(tree, worth, best))
     for number in tuple(kept):  # what was opened later may show what this was opened for
         worth.forced = kept - {number}

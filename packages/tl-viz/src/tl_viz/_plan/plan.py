@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 from tl_core import collector_paused
 from tl_viz._plan.choose import MOST
-from tl_viz._plan.even import choose_evenly
+from tl_viz._plan.even import choose_evenly, too_full
 from tl_viz._plan.prepare import prepare
-from tl_viz._plan.segment import cut_wide_levels
+from tl_viz._plan.segment import cut_levels, cut_wide_levels
 from tl_viz._plan.slider import at_level
 from tl_viz._plan.worth import weigh
 
@@ -61,6 +61,10 @@ def _plan(network: Network, collapse: Collapse, fold_repeats: bool, depth: int |
         for most in (MOST, 4 * MOST):
             found = choose_evenly(tree, worth, most=most)
             if found is not None:
+                full = too_full(tree, worth, found[0])
+                if full:  # they do not fit: in pieces they do
+                    cut_levels(tree, full)
+                    found = choose_evenly(tree, weigh(tree), most=most) or found
                 return Plan(tree=tree, opened=frozenset(found[0]), items=found[1], planner="exact")
     level = collapse if isinstance(collapse, float) else 1.0
     tree, opened = at_level(network, level, fold_repeats=fold_repeats, depth=depth)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import itertools
 from math import ceil
 
-from tl_viz._plan.branch import WIDEST, Branch, Tree
-
-PIECE = 12
-"""How many items a piece should have, and how many pieces a level."""
+from tl_viz._plan.branch import NEVER_OPEN, PIECE, WIDEST, Branch, Tree
 
 
 def cut_wide_levels(tree: Tree) -> None:
@@ -20,6 +17,16 @@ def cut_wide_levels(tree: Tree) -> None:
             while len(branch.children) > WIDEST:
                 branch.children = _cut(tree, branch)
         waiting.extend(child for child in branch.children if child.children)
+
+
+def cut_levels(tree: Tree, which: set[int]) -> None:
+    """Put consecutive children of all branches with one of these `loose` numbers into segments."""
+    waiting = [tree.root]
+    while waiting:
+        branch = waiting.pop()
+        waiting.extend([child for child in branch.children if child.children and child.kind not in NEVER_OPEN])
+        if branch.loose in which and len(branch.children) > PIECE:
+            branch.children = _cut(tree, branch)
 
 
 def _cut(tree: Tree, branch: Branch) -> list[Branch]:
