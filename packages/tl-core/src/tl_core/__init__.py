@@ -68,6 +68,7 @@ from tl_core._quantity import Bytes as Bytes
 from tl_core._quantity import Duration as Duration
 from tl_core._quantity import Flops as Flops
 from tl_core._quantity import Macs as Macs
+from tl_core._record import AROUND_KEY as AROUND_KEY
 from tl_core._record import AUTOCAST_KEY as AUTOCAST_KEY
 from tl_core._record import RANDOM_STATE_KEY as RANDOM_STATE_KEY
 from tl_core._record import AliasRead as AliasRead
@@ -130,6 +131,7 @@ from tl_core._validate_finding import GroundTruth as GroundTruth
 from tl_core._validate_finding import ModuleTruth as ModuleTruth
 
 __all__ = [
+    "AROUND_KEY",
     "AUTOCAST_KEY",
     "Accessor",
     "AliasRead",

@@ -27,6 +27,8 @@ Frames = tuple[tuple[CodeType, int], ...] | tuple[tuple[str, int, str], ...]
 file base name, line and function name on a loaded trace."""
 
 
+AROUND_KEY = "around"
+"""Key of `CallRecord.meta`: indices of ops whose values the call reads in the memory around its arguments."""
 RANDOM_STATE_KEY = "random_state"
 """Key of `CallRecord.meta`: where the generators stood before the call."""
 AUTOCAST_KEY = "autocast"

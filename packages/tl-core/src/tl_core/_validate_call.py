@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 
 from tl_core._payload import materialize
 from tl_core._perturb import Base, Perturber, parents_of
-from tl_core._record import AliasRead, CallRecord, OpRecord
+from tl_core._record import AROUND_KEY, AliasRead, CallRecord, OpRecord
 from tl_core._replay import Arguments, Replayed, UnreplayableError, leaves_in, leaves_of, leaves_of_argument
 from tl_core._validate_finding import Finding, nothing_finite
 
@@ -260,6 +260,7 @@ def _argument_findings(call: CallRecord, outputs: Sequence[OpRecord], examiner: 
     leaves = list(leaves_of(call))
     plain = list(dict.fromkeys(leaf.index for leaf in leaves if isinstance(leaf, OpRecord)))
     aliased = {parent for leaf in leaves if isinstance(leaf, AliasRead) for parent in parents_of(leaf)}
+    aliased.update(cast("Sequence[int]", (call.meta or {}).get(AROUND_KEY, ())))
     written = {leaf.index for leaf in _written(call) if isinstance(leaf, OpRecord)}
     raw = any(examiner.is_tensor(value) for value in _plain_values([*call.args, *(call.kwargs or {}).values()]))
     for output in outputs:
@@ -285,7 +286,7 @@ def _written(call: CallRecord) -> list[Leaf]:
     """Arguments that the call wrote over: what they held before need not be a parent."""
     named = call.kwargs or {}
     first = (
-        (call.args[:1] or list(named.values())[:1]) if call.inplace else ()
+        (call.args[:1] or list(named.values())[:1]) if call.inplace or call.name.endswith("_") else ()
     )  # by name where an initialiser was called
     return [leaf for value in (*first, named.get("out")) for leaf in leaves_in(value)]
 

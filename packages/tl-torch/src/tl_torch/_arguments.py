@@ -8,7 +8,7 @@ import torch
 from msgspec import Struct
 from torch import nn
 
-from tl_core import AliasRead, Frames, OpRecord, ParamRecord, SavePolicy, TraceBuilder
+from tl_core import AROUND_KEY, AliasRead, CallRecord, Frames, OpRecord, ParamRecord, SavePolicy, TraceBuilder
 from tl_torch._frames import caller
 from tl_torch._ledger import Entry, Ledger, Memory
 from tl_torch._origins import described
@@ -19,7 +19,7 @@ from tl_torch._torch_private import (
     torch_function_disabled,
     version_of,
 )
-from tl_torch._writes import Region, last_writers
+from tl_torch._writes import Region, last_writers, writers_beyond
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -222,6 +222,21 @@ class ArgumentReader:
             made.extend(write.record.index for write in writes)
             merged[aliased.position : aliased.position] = made
         return dict.fromkeys(merged)
+
+    def beyond(self, call: CallRecord, args: Sequence[Any], kwargs: dict[str, Any] | None) -> list[int]:
+        """Ops whose values a call reads in the memory around its first argument, as `as_strided` may."""
+        entry = self._ledger.find(args[0]) if args and call.name in {"as_strided", "as_strided_copy"} else None
+        if entry is None or not entry.memory.key:
+            return []
+        memory, owner = entry.memory, entry.memory.owner
+        tensor = args[0].detach()
+        shown = Region(torch.as_strided(tensor, *args[1:], **(kwargs or {})))
+        writers, old = writers_beyond(shown, Region(tensor), memory.writes or ())
+        made = [owner.index] if old and isinstance(owner, OpRecord) else []
+        made.extend(writer.index for writer in writers)
+        if made:
+            call.meta = {**(call.meta or {}), AROUND_KEY: made}
+        return made
 
     # ---------------------------------------------------------------- writes that no recorded call made
 

@@ -256,6 +256,7 @@ class Recorder(TorchFunctionMode):
         )  # fmt: skip
         if info.meta is not None:
             call.meta = info.noted(args)
+            parents += reader.beyond(call, args, kwargs) if info.layout else ()
         own = packed(parents if len(parents) < 2 or aliases else [*dict.fromkeys(parents)])
         records = [self._record_output(call, at, one, own, aliases, info) for at, one in enumerate(outputs)]
         if written:

@@ -92,6 +92,23 @@ def last_writers(read: Region, writes: Sequence[Write], after: int) -> tuple[lis
     return writers[::-1], not left.empty
 
 
+def writers_beyond(read: Region, inside: Region, writes: Sequence[Write]) -> tuple[list[OpRecord], bool]:
+    """Who wrote what `read` holds outside of `inside`.
+
+    Returns:
+        The last writers, oldest first, and whether any such byte was never written.
+    """
+    left = _Remainder(read)
+    left.take(inside)
+    found: list[OpRecord] = []
+    for write in reversed(writes):
+        if left.empty:
+            break
+        if left.take(write.region):
+            found.append(write.record)
+    return found[::-1], not left.empty
+
+
 @final
 class _Remainder:
     """The bytes of a read that no write looked at so far has explained, in pieces of the smallest element met."""

@@ -338,3 +338,21 @@ def test_a_view_without_gradients_of_a_parameter_that_is_written() -> None:
     trace = tl.trace(Trains(), torch.ones(2, 3))
     assert [op.func_name for op in trace.ops if op.kind == "op"] == ["getitem", "add_", "matmul"]
     assert trace["matmul_1"].ops[0].out.tolist() == [[4.0, 4.0, 4.0]] * 2
+
+
+def test_as_strided_sees_what_was_written_around_its_argument() -> None:
+    def forward(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        y = x * 2  # 0 2 4 6
+        first = y[:1]
+        y[3] = x[1]
+        y[2:3].add_(5)
+        early = torch.as_strided(first, (2,), (1,), 1) + 0
+        y[1].neg_()
+        return early, first.as_strided((2,), (2,), 1) + 0, first.as_strided(size=(1,), stride=(1,)) + 0
+
+    trace = run(forward, torch.arange(4.0))
+    parents = edges(trace)
+    assert [op.out.tolist() for op in trace.outputs] == [[2, 9], [-2, 1], [0]]
+    assert parents["as_strided.1"] == ["getitem.1", "mul.1", "add_.1"]
+    assert parents["as_strided.2"] == ["getitem.1", "setitem.1", "neg_.1"]
+    assert parents["as_strided.3"] == ["getitem.1"]

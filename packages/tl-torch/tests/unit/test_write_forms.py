@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import torch
 import torch.nn.functional as F
-from graphs import edges, graph, named, run
+from graphs import Network, edges, graph, named, run
 from torch import Tensor, nn
 
 import tl_torch as tl
@@ -212,6 +212,7 @@ def test_foreach_copy_does_not_read_what_it_overwrites() -> None:
 
     with torch.no_grad():
         parents = graph(forward, X)
+        assert tl.validate(Network(forward), X)
     assert parents["_foreach_copy_.1"] == ["mul.2"]
     assert parents["_foreach_zero_.1"] == []
     assert parents["add.1"] == ["_foreach_copy_.1"]
