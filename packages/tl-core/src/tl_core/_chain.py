@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, cast, final
 from tl_core._source import twins
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from types import CodeType
+    from collections.abc import Mapping, Sequence
 
-    from tl_core._record import Frames, ModuleRecord, OpRecord, Records
+    from tl_core._record import Frame, Frames, ModuleRecord, OpRecord, Records
 
 Spot = tuple[str, int, int, int, int]
 """Function, output position, module, call site and order within what one instruction calls."""
@@ -21,11 +20,15 @@ Spot = tuple[str, int, int, int, int]
 class CallSites:
     """Call sites by content, numbered from 0."""
 
-    __slots__ = ("_below", "_by_content", "_by_identity", "_cuts", "_inner", "_twins", "frames")
+    __slots__ = ("_below", "_by_content", "_by_identity", "_cuts", "_equal", "_inner", "_same", "_twins", "frames")
 
     def __init__(self) -> None:
         self._by_identity: dict[int, int] = {}
-        self._by_content: dict[tuple[object, ...], int] = {}
+        self._by_content: dict[tuple[int, ...], int] = {}
+        self._same: dict[int, Frame] = {}
+        """By identity of a frame, the one that stands for all equal to it."""
+        self._equal: dict[object, Frame] = {}
+        """The same by content."""
         self._inner: dict[tuple[int, int], int] = {}
         self._below: dict[tuple[int, int], int] = {}
         self._cuts: dict[tuple[int, ...], int] = {}
@@ -41,31 +44,30 @@ class CallSites:
         return known
 
     def _intern(self, frames: Frames) -> int:
-        frames = self._once(frames)
-        # a code object hashes its bytecode and equals its copies; its identity is quicker and says more
-        content = tuple([frame if isinstance(frame[0], str) else (id(frame[0]), frame[1]) for frame in frames])
+        same = self._same
+        once = tuple([same.get(id(frame)) or self._first_equal(frame) for frame in frames])
+        content = tuple(map(id, once))
         known = self._by_content.get(content)
         if known is None:
             known = self._by_content[content] = len(self.frames)
-            self.frames.append(frames)
+            self.frames.append(cast("Frames", once))
         return known
 
-    def _once(self, frames: Frames) -> Frames:
-        """Frames in which an instruction that Python compiled twice is always the first of the two."""
-        changed = False
-        once: list[tuple[CodeType, int] | tuple[str, int, str]] = []
-        for frame in frames:
-            if len(frame) == 2:
-                code, offset = frame
-                known = self._twins.get(id(code))
-                if known is None:
-                    known = self._twins[id(code)] = twins(code)
-                if offset in known:
-                    changed = True
-                    once.append((code, known[offset]))
-                    continue
-            once.append(frame)
-        return cast("Frames", tuple(once)) if changed else frames
+    def _first_equal(self, frame: Frame) -> Frame:
+        """The first frame met that equals this one; an instruction that Python compiled twice is the first of the two."""
+        if len(frame) == 2:
+            code, offset = frame
+            # a code object hashes its bytecode and equals its copies; its identity is quicker and says more
+            known = self._twins.get(id(code))
+            if known is None:
+                known = self._twins[id(code)] = twins(code)
+            offset = known.get(offset, offset)
+            content: object = (id(code), offset)
+            found = self._equal.setdefault(content, frame if offset == frame[1] else (code, offset))
+        else:
+            found = self._equal.setdefault(frame, frame)
+        self._same[id(frame)] = self._same[id(found)] = found
+        return found
 
     def shared_depth(self, sites: tuple[int, ...]) -> int:
         """How many of the outermost frames all `sites` share: the way to the module call that they stand in."""
@@ -288,19 +290,13 @@ def anchor_calls(records: Records) -> list[int]:
     return anchors
 
 
-def stateful_modules(modules: Iterable[ModuleRecord]) -> set[int]:
+def stateful_modules(modules: Sequence[ModuleRecord]) -> set[int]:
     """Modules that hold parameters or buffers, or contain one that does."""
-    parents: dict[int, list[int]] = {}
-    stack: list[int] = []
-    for module in modules:
-        for child in module.children:
-            parents.setdefault(child, []).append(module.index)
-        if module.params or module.buffers:
-            stack.append(module.index)
     found: set[int] = set()
-    while stack:
-        module_index = stack.pop()
-        if module_index not in found:
-            found.add(module_index)
-            stack.extend(parents.get(module_index, ()))
+    before = -1
+    while len(found) > before:  # children come after their parents, but for shared ones
+        before = len(found)
+        for module in reversed(modules):
+            if module.params or module.buffers or not found.isdisjoint(module.children):
+                found.add(module.index)
     return found

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from array import array
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, final
-
-import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from tl_core._record import OpRecord
-
-Index = np.int32
 
 
 @final
@@ -24,19 +19,24 @@ class Edges:
     __slots__ = ("child_starts", "child_targets", "count", "parent_starts", "parent_targets")
 
     def __init__(self, ops: Sequence[OpRecord]) -> None:
-        count = len(ops)
-        self.count = count
-        """Number of ops."""
         parents = [op.parents for op in ops]
-        widths = np.fromiter(map(len, parents), Index, count)
-        self.parent_starts: NDArray[np.int32] = _starts(widths)
-        self.parent_targets: NDArray[np.int32] = np.fromiter(
-            chain.from_iterable(parents), Index, int(self.parent_starts[-1])
-        )
-        readers = np.repeat(np.arange(count, dtype=Index), widths)
-        order = np.argsort(self.parent_targets, kind="stable")
-        self.child_targets: NDArray[np.int32] = readers[order]
-        self.child_starts: NDArray[np.int32] = _starts(np.bincount(self.parent_targets, minlength=count).astype(Index))
+        self.count = len(parents)
+        """Number of ops."""
+        targets = [*chain.from_iterable(parents)]
+        self.parent_starts = array("i", accumulate(map(len, parents), initial=0))
+        self.parent_targets = array("i", targets)
+        widths = [0] * (self.count + 1)
+        for parent in targets:
+            widths[parent + 1] += 1
+        free = [*accumulate(widths)]
+        self.child_starts = array("i", free)
+        children = [0] * len(targets)
+        for child, row in enumerate(parents):
+            for parent in row:
+                at = free[parent]
+                children[at] = child
+                free[parent] = at + 1
+        self.child_targets = array("i", children)
 
     def parents(self, op: int) -> list[int]:
         """Ops that `op` was computed from, in argument order."""
@@ -65,7 +65,7 @@ class Edges:
         return _reach([op], self.child_starts, self.child_targets)
 
 
-def _reach(origins: list[int], starts: NDArray[np.int32], targets: NDArray[np.int32]) -> list[int]:
+def _reach(origins: list[int], starts: array[int], targets: array[int]) -> list[int]:
     seen: set[int] = set()
     stack = list(origins)
     while stack:
@@ -75,9 +75,3 @@ def _reach(origins: list[int], starts: NDArray[np.int32], targets: NDArray[np.in
                 seen.add(target)
                 stack.append(target)
     return sorted(seen)
-
-
-def _starts(widths: NDArray[np.int32]) -> NDArray[np.int32]:
-    starts = np.zeros(len(widths) + 1, Index)
-    np.cumsum(widths, out=starts[1:])
-    return starts

@@ -65,10 +65,14 @@ class Grouping:
         """Number of passes of a layer."""
         return self._starts[layer + 1] - self._starts[layer]
 
+    def sizes(self) -> list[int]:
+        """Number of passes of every layer."""
+        return [after - before for before, after in pairwise(self._starts)]
+
     @property
     def most_passes(self) -> int:
         """Passes of the layer that has most; 0 without layers."""
-        return max((after - before for before, after in pairwise(self._starts)), default=0)
+        return max(self.sizes(), default=0)
 
     def first_ops(self) -> list[int]:
         """First op of every layer."""
@@ -120,14 +124,17 @@ def _links(colors: Sequence[int]) -> list[int]:
 
 
 def _number(link: Sequence[int]) -> Grouping:
-    layer_of, pass_of = array("i", link), array("i", link)
+    layer_of: list[int] = []
+    pass_of: list[int] = []
     sizes: list[int] = []
-    for op, earlier in enumerate(link):
+    for earlier in link:
         if earlier < 0:
-            layer_of[op] = len(sizes)
-            pass_of[op] = 1
+            layer_of.append(len(sizes))
+            pass_of.append(1)
             sizes.append(1)
         else:
-            layer = layer_of[op] = layer_of[earlier]
-            sizes[layer] = pass_of[op] = sizes[layer] + 1
-    return Grouping(layer_of, pass_of)
+            layer = layer_of[earlier]
+            size = sizes[layer] = sizes[layer] + 1
+            layer_of.append(layer)
+            pass_of.append(size)
+    return Grouping(array("i", layer_of), array("i", pass_of))

@@ -26,32 +26,33 @@ def may_be_label(text: str) -> bool:
 class Labels:
     """Labels of a grouping: `conv2d_3_7` is the third conv2d and the seventh compute layer."""
 
-    __slots__ = ("_compute", "_grouping", "_layers", "_number", "_type_number", "_types")
+    __slots__ = ("_grouping", "_layers", "_number", "_type_number", "_types")
 
     def __init__(self, ops: Sequence[OpRecord], grouping: Grouping) -> None:
         self._grouping = grouping
         spelled: dict[str, str] = {}
-        counts: dict[str, int] = {}
         self._types: list[str] = []
-        self._type_number = array("i")
-        self._number = array("i")
-        self._compute = array("i")
+        type_numbers: list[int] = []
+        numbers: list[int] = []
+        computed = 0
         self._layers: dict[str, list[int]] = {}
         for layer, first in enumerate(grouping.first_ops()):
-            op = ops[first]
-            if op.call is None:
-                kind: str = op.kind
-                self._number.append(0)
+            call = ops[first].call
+            if call is None:
+                kind: str = ops[first].kind
+                numbers.append(0)
             else:
-                name = op.call.name
-                found = spelled.get(name)
-                kind = spelled.setdefault(name, type_name(name)) if found is None else found
-                self._compute.append(layer)
-                self._number.append(len(self._compute))
-            count = counts[kind] = counts.get(kind, 0) + 1
+                kind = spelled.get(call.name) or spelled.setdefault(call.name, type_name(call.name))
+                computed += 1
+                numbers.append(computed)
             self._types.append(kind)
-            self._type_number.append(count)
-            self._layers.setdefault(kind, []).append(layer)
+            layers = self._layers.get(kind)
+            if layers is None:
+                layers = self._layers[kind] = []
+            layers.append(layer)
+            type_numbers.append(len(layers))
+        self._type_number = array("i", type_numbers)
+        self._number = array("i", numbers)
 
     def types(self) -> list[str]:
         """Functions of all layers."""

@@ -22,9 +22,12 @@ if TYPE_CHECKING:
 
 OpKind = Literal["input", "buffer", "constant", "op", "output"]
 
+Frame = tuple[CodeType, int] | tuple[str, int, str]
+"""A place in the user's code: code object and instruction offset during capture; file base name, line and function name
+on a loaded trace."""
+
 Frames = tuple[tuple[CodeType, int], ...] | tuple[tuple[str, int, str], ...]
-"""A call site, innermost frame first: code object and instruction offset of each user frame during capture;
-file base name, line and function name on a loaded trace."""
+"""A call site, innermost frame first."""
 
 
 AROUND_KEY = "around"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import prod
 from typing import TYPE_CHECKING, final
 
 from tl_core._autograd import node_name
 from tl_core._calm import collector_paused
-from tl_core._cost import plain_dtype, tensor_bytes
+from tl_core._cost import item_bits, plain_dtype
 from tl_core._errors import (
     BackendUnsupportedError,
     ConfigurationError,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from tl_core._record import Frames, ModuleCallRecord, OpRecord, Records
+    from tl_core._record import Frame, Frames, ModuleCallRecord, OpRecord, Records
     from tl_core._state import State
     from tl_core._trace import Trace
 
@@ -172,10 +173,6 @@ class _Table:
         return found
 
 
-def _per_op(read: Callable[[OpRecord], object]) -> Callable[[_Table], ColumnValues]:
-    return lambda table: [read(op) for op in table.ops]
-
-
 def _type(table: _Table) -> ColumnValues:
     types = table.state.labels.types()
     return [types[layer] for layer in table.state.grouping.layer_of]
@@ -220,7 +217,7 @@ def _layer_labels(table: _Table) -> ColumnValues:
 
 def _num_passes(table: _Table) -> ColumnValues:
     grouping = table.state.grouping
-    sizes = [grouping.size(layer) for layer in range(grouping.count)]
+    sizes = grouping.sizes()
     return [sizes[layer] for layer in grouping.layer_of]
 
 
@@ -235,27 +232,32 @@ def _duration(table: _Table) -> ColumnValues:
     return found
 
 
-def _file(op: OpRecord) -> object:
-    frames: Frames = () if op.call is None else op.call.frames
-    if not frames:
-        return None
-    frame = frames[0]
+def _per_site(read: Callable[[Frame], object]) -> Callable[[_Table], ColumnValues]:
+    """A column of what is known of the innermost frame of each call site; None where there is none."""
+
+    def column(table: _Table) -> ColumnValues:
+        known: dict[int, object] = {id(()): None}
+        found: ColumnValues = []
+        for op in table.ops:
+            frames: Frames = () if op.call is None else op.call.frames
+            key = id(frames)
+            if key not in known:
+                known[key] = read(frames[0]) if frames else None
+            found.append(known[key])
+        return found
+
+    return column
+
+
+def _file(frame: Frame) -> str:
     return frame[0].co_filename.replace("\\", "/").rpartition("/")[2] if len(frame) == 2 else frame[0]
 
 
-def _line(op: OpRecord) -> object:
-    frames: Frames = () if op.call is None else op.call.frames
-    if not frames:
-        return None
-    frame = frames[0]
+def _line(frame: Frame) -> int:
     return line_of(frame[0], frame[1]) if len(frame) == 2 else frame[1]
 
 
-def _function(op: OpRecord) -> object:
-    frames: Frames = () if op.call is None else op.call.frames
-    if not frames:
-        return None
-    frame = frames[0]
+def _function(frame: Frame) -> str:
     return frame[0].co_name if len(frame) == 2 else frame[2]
 
 
@@ -268,6 +270,18 @@ def _devices(table: _Table) -> ColumnValues:
         if name is None:
             name = names[device] = str(device)
         found.append(name)
+    return found
+
+
+def _sizes(table: _Table) -> ColumnValues:
+    bits: dict[object, int] = {}
+    found: ColumnValues = []
+    for op in table.ops:
+        dtype = op.dtype
+        item = bits.get(dtype)
+        if item is None:
+            item = bits[dtype] = item_bits(plain_dtype(dtype))
+        found.append((prod(op.shape) * item + 7) // 8)
     return found
 
 
@@ -300,7 +314,7 @@ COLUMNS: Mapping[str, Callable[[_Table], ColumnValues]] = {
     "shape": lambda table: [op.shape for op in table.ops],
     "dtype": lambda table: [plain_dtype(op.dtype) for op in table.ops],
     "device": _devices,
-    "size_bytes": lambda table: [tensor_bytes(op.shape, op.dtype) for op in table.ops],
+    "size_bytes": _sizes,
     "parents": _parents,
     "children": _children,
     "params": _param_names,
@@ -311,8 +325,8 @@ COLUMNS: Mapping[str, Callable[[_Table], ColumnValues]] = {
     "requires_grad": lambda table: [op.requires_grad for op in table.ops],
     "saved": lambda table: [op.payload is not None for op in table.ops],
     "min_from_input": _hops("min_from_input"),
-    "source_file": _per_op(_file),
-    "source_line": _per_op(_line),
+    "source_file": _per_site(_file),
+    "source_line": _per_site(_line),
     # further ones
     "index": lambda table: [op.index for op in table.ops],
     "label_short": lambda table: list(table.state.labels.ops(table.state.labels.shorts())),
@@ -325,7 +339,7 @@ COLUMNS: Mapping[str, Callable[[_Table], ColumnValues]] = {
     "max_from_input": _hops("max_from_input"),
     "min_to_output": _hops("min_to_output"),
     "max_to_output": _hops("max_to_output"),
-    "source_function": _per_op(_function),
+    "source_function": _per_site(_function),
 }
 """Every column, the usual ones first."""
 

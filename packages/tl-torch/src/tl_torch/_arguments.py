@@ -80,16 +80,20 @@ class ArgumentReader:
     ) -> tuple[tuple[object, ...], dict[str, object] | None]:
         """Arguments with each tensor replaced by what made it."""
         self.begin()
+        if info.overwrites or (kwargs and "out" in kwargs):
+            return self._template_of_write(info, args, kwargs)
         known = self._known
-        positional: list[object] = []
-        for value in args:
+        read: list[object] = []
+        for value in (*args, *kwargs.values()) if kwargs else args:
             kind = type(value)  # pyright: ignore[reportUnknownVariableType] - a cast is a call, and this is the hot path
             if kind in PLAIN_TYPES:
-                positional.append(value)
+                read.append(value)
                 continue
-            if kind is _TENSOR or kind is _PARAMETER:  # what nearly all go through: met before, not written since
+            if kind is _TENSOR or kind is _PARAMETER:  # what nearly all go through: not written since it was met
                 entry = known.get(id(value))
-                if entry is not None and entry.reference() is value and version_of(value) == entry.version:
+                if entry is None or entry.reference() is not value:
+                    entry = self._origins.adopt(value)
+                if version_of(value) == entry.version:
                     record, memory = entry.record, entry.memory
                     is_op = type(record) is OpRecord
                     if (
@@ -97,12 +101,22 @@ class ArgumentReader:
                         and memory.key and storage_key(value) == memory.key and (kind is _TENSOR or not is_op)
                     ):  # fmt: skip
                         (self.parents if is_op else self.params).append(record.index)
-                        positional.append(record)
+                        read.append(record)
                         continue
-            positional.append(self.argument(value))
+            read.append(self.argument(value))
+        if not kwargs:
+            return tuple(read), None
+        count = len(args)
+        return tuple(read[:count]), dict(zip(kwargs, read[count:], strict=True))
+
+    def _template_of_write(
+        self, info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
+    ) -> tuple[tuple[object, ...], dict[str, object] | None]:
+        """Arguments of a call that does not look at what it overwrites: its first argument, or what `out=` names."""
+        positional = [self.argument(value) for value in args]
         if info.overwrites:  # what the first argument held before has no part in the result
             self.begin()
-            positional[1:] = [self.argument(a) for a in args[1:]]
+            positional[1:] = [self.argument(value) for value in args[1:]]
         if not kwargs:
             return tuple(positional), None
         return tuple(positional), self._named(kwargs, overwritten=info.overwrites and not args)

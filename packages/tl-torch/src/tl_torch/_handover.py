@@ -25,13 +25,15 @@ Unchanged = tuple[int, "Entry", "Entry"]
 class Handover:
     """Looks up what stands behind the values that go into and come out of the module calls of one run."""
 
-    __slots__ = ("_keeper", "_known", "_ledger", "_makers", "_policy")
+    __slots__ = ("_keeper", "_known", "_ledger", "_makers", "_policy", "decides")
 
     def __init__(self, ledger: Ledger, reader: ArgumentReader, policy: SavePolicy, keeper: Keeper) -> None:
         self._ledger = ledger
         self._known = ledger.known
         self._makers = reader.makers
         self._policy = policy
+        self.decides = policy.needs_exit
+        """Whether it shows at the end of a module call which of its outputs are kept."""
         self._keeper = keeper
 
     def ops_in(self, value: Any) -> tuple[int, ...]:
@@ -50,12 +52,11 @@ class Handover:
 
     def returned(self, value: Any, call: ModuleCallRecord) -> tuple[int, ...]:
         """Indices of the ops that a module call returns; decides once more which of them are kept."""
-        if self._policy.needs_exit:
-            with torch_function_disabled():
-                for _, tensor in tensors_in(value):
-                    entry = self._ledger.find(tensor)
-                    if entry is not None and type(entry.record) is OpRecord:
-                        self._decide_again(tensor, entry, entry.record, call)
+        with torch_function_disabled():
+            for _, tensor in tensors_in(value):
+                entry = self._ledger.find(tensor)
+                if entry is not None and type(entry.record) is OpRecord:
+                    self._decide_again(tensor, entry, entry.record, call)
         return self.ops_in(value)
 
     def _decide_again(self, tensor: torch.Tensor, entry: Entry, record: OpRecord, call: ModuleCallRecord) -> None:

@@ -47,10 +47,14 @@ class ModuleCalls:
         """Run a module call and note what went in and what came out."""
         if current_functorch_level() is not None:  # inside a transform, which is one op
             return original(module, *args, **kwargs)
-        frame = frame_at(3)  # beyond the two functions that every module call goes through
-        site = self._site_of_call(frame)
-        known = self._known(module)
-        call = self._recorder.builder.enter(known.record)
+        recorder = self._recorder
+        frame: Any = frame_at(3)  # beyond the two functions that every module call goes through
+        if id(frame.f_code) in self.own and not self.direct and frame.f_back.f_back.f_code is RUN:
+            site = recorder.frames.at(frame)  # what runs is the forward of the module around it
+        else:
+            site = self._site_of_call(frame)
+        known = recorder.sources.modules.get(id(module)) or recorder.sources.late(module)
+        call = recorder.builder.enter(known.record)
         if known.kind.compiled and (source := source_of(module)) is not None:
             return self.run(call, known, (args, kwargs), site, source, args, kwargs)
         given = args[0] if len(args) == 1 and not kwargs else (args, kwargs)
@@ -59,13 +63,8 @@ class ModuleCalls:
     def _site_of_call(self, frame: FrameType) -> Frames:
         """Where the module call stands that `frame` makes."""
         frames = self._recorder.frames
-        if id(frame.f_code) in self.own and not self.direct:
-            inside: Any = frame.f_back  # what torch runs between the module call and its forward
-            if inside.f_back.f_code is RUN:
-                return frames.at(frame)
-            site = frames.walk(frame)
-        else:
-            site = frames.walk(frame)
+        site = frames.walk(frame)
+        if self.direct or id(frame.f_code) not in self.own:
             self.attribute(frames.method_frames)
         frames.method_frames.clear()
         return site
@@ -96,7 +95,7 @@ class ModuleCalls:
         self.running.append(call)
         try:
             result = function(*args, **kwargs)
-            call.outputs = handover.returned(result, call)
+            call.outputs = handover.returned(result, call) if handover.decides else handover.ops_in(result)
             if self.unchanged:
                 outside.extend(handover.leave_unchanged(self.unchanged, result))
         finally:

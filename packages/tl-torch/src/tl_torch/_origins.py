@@ -47,15 +47,16 @@ class Origins:
 
         Parameters are known from now on, and the memory of all that becomes an op when it is first read.
         """
-        ledger, known = self._ledger, self._known
+        ledger, known, unusual = self._ledger, self._known, self._sources.unusual
         for key, param in self._sources.params.items():
             tensor = param.tensor
-            if key not in known and not isinstance(tensor, UninitializedTensorMixin):
+            if key not in known and not (key in unusual and isinstance(tensor, UninitializedTensorMixin)):
                 ledger.add(tensor, param.record, ledger.memory_for(tensor, param.record))
         for key, held in self._sources.held.items():
             tensor = held.reference()
-            if tensor is not None and key not in known and not isinstance(tensor, UninitializedTensorMixin):
-                self._memories[key] = ledger.memory_for(tensor, None)
+            if tensor is None or key in known or (key in unusual and isinstance(tensor, UninitializedTensorMixin)):
+                continue
+            self._memories[key] = ledger.memory_for(tensor, None)
 
     def adopt(self, tensor: torch.Tensor) -> Entry:
         """Find out where a tensor came from that no recorded call made."""

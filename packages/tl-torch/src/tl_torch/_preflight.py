@@ -18,7 +18,7 @@ from tl_core import ArgumentTypeError, CaptureError, ReentrantTraceError, Trace,
 from tl_torch._compiled import note_unwrapped, source_of
 from tl_torch._seams_table import running
 from tl_torch._structure import tensors_in
-from tl_torch._torch_private import UninitializedTensorMixin, has_pre_hooks, is_functional_tensor
+from tl_torch._torch_private import UninitializedTensorMixin, has_pre_hooks, is_functional_tensor, is_ordinary
 
 MAX_OFFENDERS_SHOWN = 8
 
@@ -303,12 +303,9 @@ def check_tensors(named: Iterable[tuple[str, torch.Tensor]]) -> None:
 
 
 def _variant(tensor: torch.Tensor) -> str | None:
-    kind = type(tensor)
-    if (
-        kind in _ORDINARY and tensor.layout is torch.strided and not tensor.is_meta
-        and not is_functional_tensor(tensor) and not tensor.is_nested
-    ):  # fmt: skip
+    if is_ordinary(tensor):
         return None
+    kind = type(tensor)
     if kind.__module__.startswith("torch._subclasses"):
         return "functional tensor" if "unctional" in kind.__name__ else "fake tensor"
     if isinstance(tensor, UninitializedTensorMixin):
@@ -324,7 +321,6 @@ def _variant(tensor: torch.Tensor) -> str | None:
     return "symbolic shape" if any(type(size) is not int for size in tensor.shape) else None
 
 
-_ORDINARY = frozenset({torch.Tensor, nn.Parameter})
 _MKLDNN = getattr(torch, "_mkldnn", None)
 
 

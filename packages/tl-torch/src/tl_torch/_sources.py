@@ -15,8 +15,8 @@ from torch import nn
 from tl_core import BufferRecord, ModuleRecord, ParamRecord, packed
 from tl_torch._honesty import ATTENTION
 from tl_torch._module_kinds import ModuleKind, kind_of
-from tl_torch._structure import PLAIN_TYPES, are_plain, readable_tensors
-from tl_torch._torch_private import UninitializedTensorMixin
+from tl_torch._structure import PLAIN_TYPES, has_plain, readable_tensors
+from tl_torch._torch_private import UninitializedTensorMixin, is_ordinary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, KeysView
@@ -27,7 +27,6 @@ HeldKind = Literal["buffer", "constant"]
 
 _MODULE_STATE = list(vars(nn.Module()))
 """Attributes that every module has, in the order in which `nn.Module.__init__` sets them."""
-_NONE: list[int] = []
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
 
 
@@ -66,7 +65,7 @@ class Sources:
 
     __slots__ = (
         "_builder", "_prepared", "_root", "_shapeless", "_unattached", "_visited", "attention", "created",
-        "functions", "held", "kinds", "modules", "params", "scripted", "shapes", "truncated",
+        "functions", "held", "kinds", "modules", "params", "scripted", "shapes", "truncated", "unusual",
     )  # fmt: skip
 
     def __init__(self, builder: TraceBuilder, root: nn.Module) -> None:
@@ -87,6 +86,8 @@ class Sources:
         """Modules that may have a fused path, with their addresses."""
         self.truncated: dict[str, str] = {}
         """Paths of what was not looked into to the end, and why not."""
+        self.unusual: set[int] = set()
+        """Identities of tensors that are not ordinary dense ones with values, or may not be."""
         self._shapeless: list[torch.Tensor] = []
         """Parameters of no dimension: numbers, and lazy ones."""
         self.created: list[str] = []
@@ -110,19 +111,22 @@ class Sources:
             known.record.aliases += (address,)
             first = False
         prefix = address + "." if address else ""
-        params = buffers = children = _NONE
+        record = known.record
         if own := held["_parameters"]:
-            params = [self._param(one, prefix + name) for name, one in own.items() if one is not None]
+            found = [self._param(one, prefix + name) for name, one in own.items() if one is not None]
+            if first:
+                record.params = packed(found)
         if own := held["_buffers"]:
-            buffers = [self._buffer(one, prefix + name) for name, one in own.items() if one is not None]
+            found = [self._buffer(one, prefix + name) for name, one in own.items() if one is not None]
+            if first:
+                record.buffers = packed(found)
         if (own := held["_modules"]) and key not in above:
             below = above | {key}
-            children = [
+            found = [
                 self.module(one, prefix + name, below).record.index for name, one in own.items() if one is not None
             ]
-        if first:
-            record = known.record
-            record.params, record.buffers, record.children = packed(params), packed(buffers), packed(children)
+            if first:
+                record.children = packed(found)
         return known
 
     def _add(self, module: nn.Module, held: dict[str, Any], address: str) -> KnownModule:
@@ -187,10 +191,9 @@ class Sources:
             if self._prepared and not self._unattached and isinstance(param, UninitializedTensorMixin):
                 taken = any(one.record.address == address for one in self.params.values())
                 self.created.append(f"{address} (replaces the one that was there)" if taken else address)
-            lazy = type(param) is not nn.Parameter and isinstance(param, UninitializedTensorMixin)
             record = self._builder.param(
                 address,
-                () if lazy or param.is_nested else tuple(param.shape),
+                tuple(param.shape) if is_ordinary(param) else self._unusual(param),
                 plain_name(param.dtype),
                 plain_device(param.device),
                 param.requires_grad,
@@ -210,7 +213,8 @@ class Sources:
         record = None if held is None else held.buffer
         if record is None:
             reference = weakref.ref(buffer)
-            shape = self.shape_of(buffer)
+            size = buffer.shape if is_ordinary(buffer) else self._unusual(buffer)
+            shape = self.shapes.get(size) or self.shapes.setdefault(size, tuple(size))
             record = self._builder.buffer(
                 address, shape, plain_name(buffer.dtype), plain_device(buffer.device), reference
             )
@@ -222,14 +226,14 @@ class Sources:
     def _attributes(self, held: dict[str, Any], address: str) -> bool:
         """Look for tensors and functions among the attributes of a module; whether all are plain values."""
         usual = len(_MODULE_STATE) if [*islice(held, len(_MODULE_STATE))] == _MODULE_STATE else 0
-        if are_plain(islice(held.values(), usual, None)):
+        if has_plain(map(type, islice(held.values(), usual, None))):
             return True
         plain = True
         for name, value in islice(held.items(), usual, None):
             kind = type(value)  # pyright: ignore[reportUnknownVariableType] - a cast is a call
             if kind in PLAIN_TYPES or name in _MODULE_STATE:
                 continue
-            if (kind is tuple or kind is list) and are_plain(value):  # strides, paddings
+            if (kind is tuple or kind is list) and has_plain(map(type, value)):  # strides, paddings
                 continue
             plain = False
             path = f"{address}.{name}" if address else name
@@ -253,6 +257,13 @@ class Sources:
     def _hold(self, kind: HeldKind, address: str, tensor: torch.Tensor) -> None:
         if id(tensor) not in self.held and id(tensor) not in self.params:
             self.held[id(tensor)] = Held(kind, address, weakref.ref(tensor), None)
+            if not is_ordinary(tensor):
+                self._unusual(tensor)
+
+    def _unusual(self, tensor: torch.Tensor) -> tuple[int, ...]:
+        """Note a tensor that may have no values; its shape."""
+        self.unusual.add(id(tensor))
+        return self.shape_of(tensor)
 
     def find_held(self, tensor: torch.Tensor) -> Held | None:
         """What the inventory says of a tensor."""
@@ -263,6 +274,10 @@ class Sources:
         """Note the shapes of parameters that were lazy before the run."""
         for param in self._shapeless:
             self.params[id(param)].record.shape = self.shape_of(param)
+
+    def unusual_state(self) -> list[tuple[str, torch.Tensor]]:
+        """The parameters and held tensors that are `unusual`, with their addresses."""
+        return [(address, one) for address, one in self.state() if id(one) in self.unusual] if self.unusual else []
 
     def state(self) -> Iterator[tuple[str, torch.Tensor]]:
         """Every parameter and held tensor with its address."""

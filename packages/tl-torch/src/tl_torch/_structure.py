@@ -24,12 +24,8 @@ PLAIN_TYPES: frozenset[type] = frozenset({
 })  # fmt: skip
 """Types whose values hold no tensors and are kept as they are."""
 
-_is_plain = PLAIN_TYPES.__contains__
-
-
-def are_plain(values: Iterable[object]) -> bool:
-    """Whether every value is of a plain type."""
-    return all(map(_is_plain, map(type, values)))
+has_plain: Callable[[Iterable[type]], bool] = PLAIN_TYPES.issuperset
+"""Whether all of some types are plain."""
 
 
 def is_plain_tuple(value: tuple[Any, ...]) -> bool:

@@ -39,9 +39,22 @@ current_functorch_level: Any = _C._functorch.maybe_current_level
 
 is_functional_tensor: Any = cast("Any", torch)._is_functional_tensor
 
+_ORDINARY = frozenset({torch.Tensor, torch.nn.Parameter})
+
+
+def is_ordinary(tensor: torch.Tensor) -> bool:
+    """Whether a tensor is of torch's own class and surely holds dense values."""
+    return (
+        type(tensor) in _ORDINARY and tensor.layout is torch.strided and not tensor.is_meta
+        and not is_functional_tensor(tensor) and not tensor.is_nested
+    )  # fmt: skip
+
 
 storage_key: Callable[[torch.Tensor], int] = _C._storage_address
 """Identity of the memory that a tensor lies in, without touching the memory and without making an object for it."""
+
+
+_storage_of: Any = torch.Tensor.untyped_storage
 
 
 def pin_storage_key(tensor: torch.Tensor) -> int:
@@ -49,7 +62,7 @@ def pin_storage_key(tensor: torch.Tensor) -> int:
 
     Returns a token for `unpin_storage_key`.
     """
-    return cast("Any", tensor.untyped_storage())._weak_ref()
+    return _storage_of(tensor)._weak_ref()
 
 
 unpin_storage_key: Callable[[int], None] = _untyped._free_weak_ref
