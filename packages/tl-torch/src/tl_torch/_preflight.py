@@ -9,7 +9,7 @@ import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
 from torch import nn
@@ -19,6 +19,9 @@ from tl_torch._compiled import note_unwrapped, source_of
 from tl_torch._seams_table import running
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import UninitializedTensorMixin, has_pre_hooks, is_functional_tensor, is_ordinary
+
+if TYPE_CHECKING:
+    from multiprocessing.process import BaseProcess
 
 MAX_OFFENDERS_SHOWN = 8
 
@@ -144,14 +147,17 @@ def check_context(asked: str = "tl.trace") -> None:
         )
     worker = torch.utils.data.get_worker_info()
     process = multiprocessing.current_process()
-    rank = torch.distributed.is_available() and torch.distributed.is_initialized() and not process.daemon
-    if worker is not None or (multiprocessing.parent_process() is not None and not rank):
+    if worker is not None or (multiprocessing.parent_process() is not None and not _is_rank(process)):
         raise ReentrantTraceError(
             f"{asked} was called in the worker process {process.name!r}.",
             code="worker_process",
             remedy="trace in the main process, or in a rank of an initialised torch.distributed job",
             process=process.name,
         )
+
+
+def _is_rank(process: BaseProcess) -> bool:
+    return torch.distributed.is_available() and torch.distributed.is_initialized() and not process.daemon
 
 
 def _has_names(value: Any) -> bool:

@@ -191,10 +191,11 @@ class _Run:
         self._recorder = Recorder(self._builder, target.model, policy, keeper, _run.__code__)
         sources = self._recorder.sources
         self._inputs = list(given.tensors())
+        tensors = [*self._inputs, *sources.unusual_state()]
         if spread:
-            kinds = {type(tensor) for _, tensor in (*self._inputs, *sources.state())}
-            check_distributed_kinds(target.model, {*sources.classes, *kinds}, given.named())
-        check_tensors([*self._inputs, *sources.unusual_state()])
+            kinds = {*sources.classes, *(type(tensor) for _, tensor in tensors)}
+            check_distributed_kinds(target.model, kinds, given.named())
+        check_tensors(tensors)
         warn_of_kinds(sources.classes)
         self._diagnostics = Diagnostics(self._recorder, options)
         self._surroundings: Surroundings | None = None
