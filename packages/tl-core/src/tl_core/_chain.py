@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, cast, final
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
 
     from tl_core._record import Frame, Frames, ModuleRecord, OpRecord, Records
 
+Place = tuple[int, int, int]
+"""Module call, module and call site."""
 Spot = tuple[str, int, int, int, int]
 """Function, output position, module, call site and order within what one instruction calls."""
 
@@ -112,7 +115,7 @@ class CallSites:
 class Chains:
     """Each op's link to the op before it at the same place."""
 
-    __slots__ = ("_anchors", "_calls", "_ops", "_spots", "bound", "link", "loose", "order", "sites")
+    __slots__ = ("_anchors", "_calls", "_mixed", "_ops", "_spots", "bound", "link", "loose", "order", "sites")
 
     def __init__(self, records: Records) -> None:
         self.sites = CallSites()
@@ -124,6 +127,8 @@ class Chains:
         self._ops = records.ops
         self._calls = records.module_calls
         self._anchors = anchor_calls(records)
+        self._mixed: set[Place] = set()
+        """Places at which more than one thing is called."""
         repeated = _repeated(records, self._anchors)
         self._spots: dict[int, list[tuple[int, Spot]]] = {call: [] for calls in repeated for call in calls}
         loops = self._link_within_calls(self._collect())
@@ -134,16 +139,17 @@ class Chains:
         self.loose = [op for op, loose in enumerate(loops) if loose]
         """Ops linked within one call of a module, ascending: they may be loops over different things."""
 
-    def _collect(self) -> dict[tuple[int, int, int], list[int]]:
+    def _collect(self) -> dict[Place, list[int]]:
         """Link ops with parameters, buffers and constants; gather what else is called at each place.
 
         Returns:
-            By module call, module and call site: all ops, with or without parameters, in order.
+            By place: all ops, with or without parameters, in order.
         """
         last: dict[object, int] = {}
-        gathered: dict[tuple[int, int, int], list[int]] = {}
+        gathered: dict[Place, list[int]] = {}
+        ops, mixed = self._ops, self._mixed
         number, anchors, link = self.sites.number, self._anchors, self.link
-        for index, op in enumerate(self._ops):
+        for index, op in enumerate(ops):
             call = op.call
             if call is None:
                 if not op.address or op.kind == "input" or op.kind == "output":
@@ -157,6 +163,8 @@ class Chains:
                 if group is None:
                     gathered[place] = [index]
                 else:
+                    if place not in mixed and not _alike(ops[group[-1]], op):
+                        mixed.add(place)
                     group.append(index)
                 if not call.params:
                     continue
@@ -167,32 +175,48 @@ class Chains:
             last[key] = index
         return gathered
 
-    def _link_within_calls(self, gathered: Mapping[tuple[int, int, int], Sequence[int]]) -> bytearray:
+    def _link_within_calls(self, gathered: Mapping[Place, Sequence[int]]) -> bytearray:
         """Link ops without parameters to the round before, where what is called at a place comes in rounds.
 
         Returns:
             1 for each op that was linked.
         """
         loops = bytearray(len(self._ops))
-        link, places = self.link, self.order
-        for (anchor, module, site), group in gathered.items():
-            spots = self._spots.get(anchor)
+        for place, group in gathered.items():
+            spots = self._spots.get(place[0])
             if len(group) == 1 and spots is None:
                 continue
-            called = [self._called(op) for op in group]
-            length = period(called)
-            for order, op in enumerate(group):
-                name, position, params = called[order]
-                if params:
-                    continue
-                if length > 1:
-                    places[op] = order % length
-                if order >= length:
-                    link[op] = group[order - length]
-                    loops[op] = 1
-                if spots is not None:
-                    spots.append((op, (name, position, module, site, order % length)))
+            if place in self._mixed:
+                self._link_rounds(place, group, spots, loops)
+                continue
+            name, position, params = self._called(group[0])
+            if params:
+                continue
+            for before, op in pairwise(group):
+                self.link[op] = before
+                loops[op] = 1
+            if spots is not None:
+                spot = (name, position, *place[1:], 0)
+                spots.extend([(op, spot) for op in group])
         return loops
+
+    def _link_rounds(
+        self, place: Place, group: Sequence[int], spots: list[tuple[int, Spot]] | None, loops: bytearray
+    ) -> None:
+        """Link what is called at one place where that are several things."""
+        called = [self._called(op) for op in group]
+        length = period(called)
+        for order, op in enumerate(group):
+            name, position, params = called[order]
+            if params:
+                continue
+            if length > 1:
+                self.order[op] = order % length
+            if order >= length:
+                self.link[op] = group[order - length]
+                loops[op] = 1
+            if spots is not None:
+                spots.append((op, (name, position, *place[1:], order % length)))
 
     def place_of(self, op: OpRecord) -> tuple[int, int]:
         """The module call that an op's site belongs to, and the innermost module around it; -1 for none."""
@@ -243,6 +267,14 @@ class Chains:
         if nested:  # a module that calls itself: what an inner call does is over before the outer one goes on
             keyed.sort(key=itemgetter(0))
         return keyed
+
+
+def _alike(one: OpRecord, other: OpRecord) -> bool:
+    """Whether two computed ops are the same output of the same function with the same parameters."""
+    left, right = one.call, other.call
+    assert left is not None
+    assert right is not None
+    return left.name == right.name and one.position == other.position and left.params == right.params
 
 
 def _repeated(records: Records, anchors: Sequence[int]) -> list[list[int]]:

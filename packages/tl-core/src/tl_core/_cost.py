@@ -218,8 +218,10 @@ def _outputs(records: Records) -> list[tuple[OpRecord, ...]]:
     """The ops that each call made."""
     outputs: list[tuple[OpRecord, ...]] = [()] * len(records.calls)
     for op in records.ops:
-        if op.call is not None:
-            outputs[op.call.index] += (op,)
+        call = op.call
+        if call is not None:
+            others = outputs[call.index]
+            outputs[call.index] = (*others, op) if others else (op,)
     return outputs
 
 

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from array import array
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeAlias, final
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from tl_core._record import OpRecord
+
+Rows: TypeAlias = "tuple[array[int], array[int], array[int], array[int]]"
+"""Starts and targets of the parents, starts and targets of the children."""
+FEW = 1000
+"""Number of ops from which on NumPy is quicker."""
 
 
 @final
@@ -22,21 +31,8 @@ class Edges:
         parents = [op.parents for op in ops]
         self.count = len(parents)
         """Number of ops."""
-        targets = [*chain.from_iterable(parents)]
-        self.parent_starts = array("i", accumulate(map(len, parents), initial=0))
-        self.parent_targets = array("i", targets)
-        widths = [0] * (self.count + 1)
-        for parent in targets:
-            widths[parent + 1] += 1
-        free = [*accumulate(widths)]
-        self.child_starts = array("i", free)
-        children = [0] * len(targets)
-        for child, row in enumerate(parents):
-            for parent in row:
-                at = free[parent]
-                children[at] = child
-                free[parent] = at + 1
-        self.child_targets = array("i", children)
+        rows = _few(parents) if len(parents) < FEW else _many(parents)
+        self.parent_starts, self.parent_targets, self.child_starts, self.child_targets = rows
 
     def parents(self, op: int) -> list[int]:
         """Ops that `op` was computed from, in argument order."""
@@ -75,3 +71,44 @@ def _reach(origins: list[int], starts: array[int], targets: array[int]) -> list[
                 seen.add(target)
                 stack.append(target)
     return sorted(seen)
+
+
+def _few(parents: Sequence[tuple[int, ...]]) -> Rows:
+    """Both sides of a small graph, for which NumPy takes longer to begin than the whole takes here."""
+    targets = [*chain.from_iterable(parents)]
+    widths = [0] * (len(parents) + 1)
+    for parent in targets:
+        widths[parent + 1] += 1
+    starts = [*accumulate(widths)]
+    free, children = starts.copy(), [0] * len(targets)
+    for child, row in enumerate(parents):
+        for parent in row:
+            at = free[parent]
+            children[at] = child
+            free[parent] = at + 1
+    own = [*accumulate(map(len, parents), initial=0)]
+    return array("i", own), array("i", targets), array("i", starts), array("i", children)
+
+
+def _many(parents: Sequence[tuple[int, ...]]) -> Rows:
+    """Both sides of a large graph."""
+    count = len(parents)
+    widths = np.fromiter(map(len, parents), np.intc, count)
+    starts = _starts(widths)
+    targets = np.fromiter(chain.from_iterable(parents), np.intc, int(starts[-1]))
+    readers = np.repeat(np.arange(count, dtype=np.intc), widths)
+    order = np.argsort(targets, kind="stable")
+    child_starts = _starts(np.bincount(targets, minlength=count))
+    return _packed(starts), _packed(targets), _packed(child_starts), _packed(readers[order])
+
+
+def _starts(widths: NDArray[np.signedinteger]) -> NDArray[np.intc]:
+    starts = np.zeros(len(widths) + 1, np.intc)
+    np.cumsum(widths, out=starts[1:])
+    return starts
+
+
+def _packed(values: NDArray[np.intc]) -> array[int]:
+    packed = array("i")
+    packed.frombytes(values.tobytes())
+    return packed

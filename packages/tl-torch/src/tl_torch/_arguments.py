@@ -12,7 +12,7 @@ from tl_core import AROUND_KEY, AliasRead, CallRecord, Frames, OpRecord, ParamRe
 from tl_torch._frames import caller
 from tl_torch._ledger import Entry, Ledger, Memory
 from tl_torch._origins import described
-from tl_torch._structure import PLAIN_TYPES, is_plain_tuple, replaced, tensors_in
+from tl_torch._structure import PLAIN_TYPES, has_plain, is_plain_tuple, replaced, tensors_in
 from tl_torch._torch_private import (
     end_share,
     storage_key,
@@ -79,14 +79,16 @@ class ArgumentReader:
         self, info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
     ) -> tuple[tuple[object, ...], dict[str, object] | None]:
         """Arguments with each tensor replaced by what made it."""
-        self.begin()
+        parents = self.parents = []
+        params = self.params = []
+        self.aliases = []
         if info.overwrites or (kwargs and "out" in kwargs):
             return self._template_of_write(info, args, kwargs)
         known = self._known
         read: list[object] = []
         for value in (*args, *kwargs.values()) if kwargs else args:
             kind = type(value)  # pyright: ignore[reportUnknownVariableType] - a cast is a call, and this is the hot path
-            if kind in PLAIN_TYPES:
+            if kind in PLAIN_TYPES or (kind is tuple and has_plain(map(type, value))):  # strides, paddings
                 read.append(value)
                 continue
             if kind is _TENSOR or kind is _PARAMETER:  # what nearly all go through: not written since it was met
@@ -100,7 +102,7 @@ class ArgumentReader:
                         memory.latest <= (record.index if is_op else -1)
                         and memory.key and storage_key(value) == memory.key and (kind is _TENSOR or not is_op)
                     ):  # fmt: skip
-                        (self.parents if is_op else self.params).append(record.index)
+                        (parents if is_op else params).append(record.index)
                         read.append(record)
                         continue
             read.append(self.argument(value))

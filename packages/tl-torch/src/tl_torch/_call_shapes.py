@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from string import ascii_letters
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast, final
 
 from tl_core import AliasRead, CallRecord, OpRecord, ParamRecord
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Shape: TypeAlias = tuple[int, ...]
 
+_NONE: Mapping[str, object] = MappingProxyType({})
+
 
 @final
 class CallShapes:
@@ -21,14 +24,13 @@ class CallShapes:
     A call that does not hold what a formula asks for raises `LookupError`; the work of such a call is unknown.
     """
 
-    __slots__ = ("_args", "_kwargs", "kernel", "out", "outputs")
+    __slots__ = ("_args", "_kwargs", "kernel", "out")
 
     def __init__(self, call: CallRecord, outputs: Sequence[OpRecord]) -> None:
         self._args = call.args
-        self._kwargs: Mapping[str, object] = call.kwargs or {}
+        self._kwargs: Mapping[str, object] = call.kwargs or _NONE
         self.kernel = call.kernel
-        self.outputs: list[Shape] = [output.shape for output in outputs]
-        self.out: Shape = self.outputs[0]
+        self.out: Shape = outputs[0].shape
         """Shape of the first output."""
 
     def __len__(self) -> int:

@@ -258,9 +258,11 @@ class Recorder(TorchFunctionMode):
             call.meta = info.noted(args)
             parents += reader.beyond(call, args, kwargs) if info.layout else ()
         own = packed(parents if len(parents) < 2 or aliases else [*dict.fromkeys(parents)])
-        records = [self._record_output(call, at, one, own, aliases, info) for at, one in enumerate(outputs)]
+        first = self._record_output(call, 0, outputs[0], own, aliases, info)
+        for position in range(1, len(outputs)):
+            self._record_output(call, position, outputs[position], own, aliases, info)
         if written:
-            log.note(call, info, args, written, records[0])
+            log.note(call, info, args, written, first)
         return result
 
     def _site(self) -> Frames:
