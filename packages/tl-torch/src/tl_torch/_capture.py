@@ -259,8 +259,8 @@ class Recorder(TorchFunctionMode):
             parents += reader.beyond(call, args, kwargs) if info.layout else ()
         own = packed(parents if len(parents) < 2 or aliases else [*dict.fromkeys(parents)])
         first = self._record_output(call, 0, outputs[0], own, aliases, info)
-        for position in range(1, len(outputs)):
-            self._record_output(call, position, outputs[position], own, aliases, info)
+        for at in range(1, len(outputs)):
+            self._record_output(call, at, outputs[at], own, aliases, info)
         if written:
             log.note(call, info, args, written, first)
         return result
@@ -332,16 +332,10 @@ class Recorder(TorchFunctionMode):
         parents = tuple(reader.parents)
         if reader.aliases:
             parents = tuple(reader.parents_of(tensor, memory, _RETURN, parents, reader.aliases))
+        shape = self.sources.shape_of(tensor)
         record = self.builder.source(
-            "output",
-            address,
-            self.sources.shape_of(tensor),
-            tensor.dtype,
-            tensor.device,
-            tensor.requires_grad,
-            None,
-            parents,
-        )
+            "output", address, shape, tensor.dtype, tensor.device, tensor.requires_grad, None, parents
+        )  # fmt: skip
         if self._save_all or (self._save_some and self._policy.wants(record)):
             record.payload = self._keeper.keep(tensor, memory)
         return record
