@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from itertools import pairwise
+from itertools import islice
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
@@ -36,9 +36,12 @@ def _positions(kinds: Sequence[str], kind: str) -> list[int]:
 def _down(starts: Sequence[int], targets: Sequence[int], origins: Sequence[int]) -> tuple[array[int], array[int]]:
     """Hops from the origins; parents come before their children."""
     shortest, longest = _unreached(len(starts) - 1, origins)
-    for op, (left, right) in enumerate(pairwise(starts)):
+    left = 0
+    for op, right in enumerate(islice(starts, 1, None)):
         near, far = shortest[op], longest[op]
-        for source in targets[left:right]:
+        while left < right:
+            source = targets[left]
+            left += 1
             hops = shortest[source]
             if hops >= 0:
                 if near < 0 or hops < near - 1:

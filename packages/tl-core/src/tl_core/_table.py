@@ -263,12 +263,13 @@ def _function(frame: Frame) -> str:
 
 def _devices(table: _Table) -> ColumnValues:
     names: dict[object, str] = {}
+    last: object = None
+    name = ""
     found: ColumnValues = []
     for op in table.ops:
         device = op.device
-        name = names.get(device)
-        if name is None:
-            name = names[device] = str(device)
+        if device is not last:
+            last, name = device, names.get(device) or names.setdefault(device, str(device))
         found.append(name)
     return found
 

@@ -22,7 +22,7 @@ from tl_torch._handover import Handover
 from tl_torch._ledger import NO_STORAGE, Entry, Ledger, Memory
 from tl_torch._module_calls import RUN, ModuleCalls
 from tl_torch._origins import Origins
-from tl_torch._sources import Sources
+from tl_torch._sources import CPU, Sources
 from tl_torch._structure import PLAIN_TYPES, tensors_in
 from tl_torch._torch_private import (
     FRESH_USE_COUNT,
@@ -289,8 +289,9 @@ class Recorder(TorchFunctionMode):
         shape = self._shapes.get(size)
         if shape is None:
             shape = self._shapes[size] = tuple(size)
+        device = CPU if output.is_cpu else output.device
         record = self.builder.output(
-            call, position, made, shape, output.dtype, output.device, output.requires_grad, None, None
+            call, position, made, shape, output.dtype, device, output.requires_grad, None, None
         )
         if memory is None:
             shared = 0 in shape or output.is_quantized  # a call may size it later; a share would lose its scale

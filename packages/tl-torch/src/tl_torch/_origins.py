@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 from tl_core import OpKind, OpRecord, ParamRecord
 from tl_torch._constants import find_constant
 from tl_torch._frames import caller
+from tl_torch._sources import CPU
 from tl_torch._torch_private import UninitializedTensorMixin, is_dead_transform_wrapper
 from tl_torch._writes import Region, last_writers
 
@@ -111,7 +112,7 @@ class Origins:
             writes, _ = last_writers(Region(tensor), memory.writes, -1)
             parents = tuple(dict.fromkeys(write.record.index for write in writes))
         record = self._builder.source(
-            held.kind, held.address, shape, tensor.dtype, tensor.device, tensor.requires_grad, None, parents
+            held.kind, held.address, shape, tensor.dtype, CPU if tensor.is_cpu else tensor.device, tensor.requires_grad, None, parents
         )  # fmt: skip
         if memory is None:
             memory = self._ledger.memory_for(tensor, record)
@@ -167,7 +168,7 @@ class Origins:
             address,
             self._sources.shape_of(tensor),
             tensor.dtype,
-            tensor.device,
+            CPU if tensor.is_cpu else tensor.device,
             tensor.requires_grad,
             None,
             parents,

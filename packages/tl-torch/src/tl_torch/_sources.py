@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 HeldKind = Literal["buffer", "constant"]
 
+CPU = torch.device("cpu")
+"""One object for all ops: `tensor.device` makes one each time."""
 _MODULE_STATE = list(vars(nn.Module()))
 """Attributes that every module has, in the order in which `nn.Module.__init__` sets them."""
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, type)
@@ -195,7 +197,7 @@ class Sources:
                 address,
                 tuple(param.shape) if is_ordinary(param) else self._unusual(param),
                 plain_name(param.dtype),
-                plain_device(param.device),
+                "cpu" if param.is_cpu else plain_device(param.device),
                 param.requires_grad,
                 weakref.ref(param),
             )
@@ -216,7 +218,11 @@ class Sources:
             size = buffer.shape if is_ordinary(buffer) else self._unusual(buffer)
             shape = self.shapes.get(size) or self.shapes.setdefault(size, tuple(size))
             record = self._builder.buffer(
-                address, shape, plain_name(buffer.dtype), plain_device(buffer.device), reference
+                address,
+                shape,
+                plain_name(buffer.dtype),
+                "cpu" if buffer.is_cpu else plain_device(buffer.device),
+                reference,
             )
             self.held[id(buffer)] = Held("buffer", address, reference, record)
         elif address != record.address and address not in record.aliases:
@@ -231,9 +237,9 @@ class Sources:
         plain = True
         for name, value in islice(held.items(), usual, None):
             kind = type(value)  # pyright: ignore[reportUnknownVariableType] - a cast is a call
-            if kind in PLAIN_TYPES or name in _MODULE_STATE:
+            if kind in PLAIN_TYPES or ((kind is tuple or kind is list) and has_plain(map(type, value))):  # strides
                 continue
-            if (kind is tuple or kind is list) and has_plain(map(type, value)):  # strides, paddings
+            if not usual and name in _MODULE_STATE:
                 continue
             plain = False
             path = f"{address}.{name}" if address else name
