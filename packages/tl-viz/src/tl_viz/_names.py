@@ -77,12 +77,16 @@ def address_range(first: str, last: str) -> str:
     """Return two addresses as a range, the common beginning written once.
 
     Example:
-        >>> address_range("h.0", "h.11")
-        'h.0…11'
+        >>> address_range("h.0", "h.11"), address_range("h.0.1", "h.11.1")
+        ('h.0…11', 'h.0…11.1')
     """
     if first == last:
         return first
     one, other = first.split("."), last.split(".")
+    unlike = [at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
+    if len(one) == len(other) and len(unlike) == 1 and (one[unlike[0]] + other[unlike[0]]).isdigit():
+        at = unlike[0]
+        return ".".join([*one[:at], f"{one[at]}…{other[at]}", *one[at + 1 :]])
     same = 0
     while same < min(len(one), len(other)) - 1 and one[same] == other[same]:
         same += 1

@@ -210,3 +210,17 @@ def test_lines_say_which_of_several_inputs_and_outputs_they_carry():
 
 def test_inputs_and_outputs_of_one_name_are_not_told_apart():
     assert sorted(ends(kept("states"))) == ["all 4", "one per copy"]
+
+
+def test_numbers_below_a_numbered_frame_have_the_range_in_its_place():
+    run = Recorder()
+    x = run.input()
+    for index in range(3):
+        at = f"blocks.{index}"
+        with run.module(at, "Sequential"):
+            y = run.layer(f"{at}.0", "Linear", "linear", x, size=(8, 8))
+            y = run.layer(f"{at}.1", "LayerNorm", "layer_norm", y, size=(8,))
+        x = run.op("add", x, y)
+    drawing = run.done(x).draw(collapse="none", fold_repeats=True)
+    named = [node.rows[0].text for node in drawing.scene.nodes() if node.learned]
+    assert named == ["blocks.0…2.0", "blocks.0…2.1"]
