@@ -23,13 +23,14 @@ from tl_torch._torch_private import (
     current_functorch_level,
     forward_code,
     function_mode_depth,
+    innermost_dispatch_mode,
     torch_function_disabled,
     version_of,
     without_function_mode,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import FrameType
 
     from tl_core import ModuleRecord
@@ -106,6 +107,7 @@ class Boundaries:
         "_backward",
         "_captured",
         "_recorder",
+        "_versions",
         "compound",
         "eagerly",
         "operators",
@@ -117,6 +119,8 @@ class Boundaries:
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._captured: dict[int, torch.Tensor] | None = None
+        self._versions: list[int] = []
+        """Version counters of the captured tensors when they were first read."""
         self._backward = BackwardPasses(recorder)
         self.scripts: list[str] = []
         """Names of the TorchScript functions that ran."""
@@ -175,6 +179,7 @@ class Boundaries:
         outer = _outermost(caller(1))
         transformed = Transformed(kind, original)
         captured = self._captured = {}
+        self._versions.clear()
         start = perf_counter_ns()
         try:
             result = recorder.run_as(transformed, lambda: original(*args, **kwargs))
@@ -185,6 +190,7 @@ class Boundaries:
             given = {id(tensor) for _, tensor in tensors_in([args, kwargs])}
             extra = [tensor for key, tensor in captured.items() if key not in given]
             self.transforms.append(kind)
+            self._check_writes(kind, captured.values())
             if outer is not None and outer.f_code.co_name not in _DIRECT:
                 self._note_compound(outer, extra, given)
             info = FunctionInfo(kind, f"torch.func.{kind}", "call")
@@ -198,6 +204,18 @@ class Boundaries:
             if len(recorded) > before:
                 recorded[before].duration_ns = duration
         return result
+
+    def _check_writes(self, kind: str, captured: Iterable[torch.Tensor]) -> None:
+        """Note the writes of a transform into tensors that it captured: nobody has kept what they held before."""
+        written = [
+            tensor for tensor, version in zip(captured, self._versions, strict=True) if version_of(tensor) != version
+        ]
+        if written:
+            self._recorder.note_gap(
+                "transform_call_route_unverified",
+                f"{kind!r} of torch.func wrote into a tensor of shape {tuple(written[0].shape)} that its function "
+                "captured; the trace shows what it holds since then.",
+            )
 
     def compile_call(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run `torch.compile`: for the model, whose source then runs, or for a higher-order operator."""
@@ -216,8 +234,10 @@ class Boundaries:
             return original(*args, **kwargs)
         return self._backward.run(original, args, kwargs)
 
-    def call_apart(self, func: Callable[..., Any], info: FunctionInfo, args: Sequence[Any]) -> Any:
-        """Run `copy.deepcopy` of a tensor, or the read of its gradient.
+    def call_apart(
+        self, func: Callable[..., Any], info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> Any:
+        """Run `copy.deepcopy` of a tensor, the read of its gradient, or the making of a dual number.
 
         A gradient that the run itself has left there is known, and reading it is no op. What `deepcopy` is told of
         earlier copies is no argument of the op.
@@ -228,6 +248,14 @@ class Boundaries:
             if held is None or recorder.ledger.find(held) is not None:
                 return held
             return recorder.boundary(func, info, args, {}, lambda: held)
+        if info.name == "_make_dual":
+            if type(innermost_dispatch_mode()).__name__ == "ProxyTorchDispatchMode":
+                recorder.note_gap(
+                    "transform_call_route_unverified",
+                    "torch.func.linearize made a graph of its own, whose constants come from no recorded call.",
+                )
+            run = functools.partial(func, *args, **kwargs)
+            return recorder.boundary(func, info, args, kwargs, lambda: recorder.run_as(func, run))
         memo: dict[Any, Any] = args[1] if len(args) > 1 else {}
         copied = memo.get(id(args[0]))
         if copied is not None:
@@ -330,6 +358,7 @@ class Boundaries:
             for _, tensor in tensors_in([args, kwargs]):
                 if id(tensor) not in captured and self._recorder.knows(tensor):
                     captured[id(tensor)] = tensor
+                    self._versions.append(version_of(tensor))
 
     def close(self) -> None:
         """Let go of the recorder."""

@@ -134,7 +134,7 @@ class Recorder(TorchFunctionMode):
             make_room(info, args, kwargs)
             return self._call(func, info, args, kwargs)
         if role == "apart":
-            return self.boundaries.call_apart(func, info, args)
+            return self.boundaries.call_apart(func, info, args, kwargs or {})
         if role == "higher_order":
             return self.boundaries.higher_order_call(func, args, kwargs or {})
         return self._read_value(func, info, args, kwargs)

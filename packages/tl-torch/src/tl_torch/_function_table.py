@@ -29,7 +29,7 @@ Role = Literal["metadata", "read", "expose", "composite", "rebind", "resize", "h
 """metadata: nothing to record; read: a value becomes Python; expose: memory becomes reachable from outside;
 composite: a Python function of torch whose body is opened; rebind: `tensor.data`, which lazy parameters use to be made;
 resize: it may give what it writes memory of another size; higher_order: it is given functions;
-apart: it needs a look of its own (`tensor.grad`, `copy.deepcopy`); call: everything else."""
+apart: it needs a look of its own (`tensor.grad`, `copy.deepcopy`, dual numbers); call: everything else."""
 
 WriteRule = Literal["none", "first", "declared", "moved"]
 """none: writes what it returns, if that existed before; first: writes its first argument; declared: writes what the
@@ -341,6 +341,7 @@ def _build_table() -> dict[Callable[..., Any], FunctionInfo]:
     add(torch, _METADATA_FUNCTIONS, "metadata")
     add(torch.autograd, ("backward",), "metadata")  # the pass itself is seen where it runs
     add(torch.Tensor, ("__deepcopy__",), "apart")
+    add(torch, ("_make_dual",), "apart")
     for name in _RESIZING:
         table[getattr(torch.Tensor, name)] = FunctionInfo(name, name, "resize", "first")
     table[set_grad_enabled] = FunctionInfo("set_grad_enabled", "_set_grad_enabled", "metadata")

@@ -106,6 +106,34 @@ def test_compound_transforms_stay_connected_and_say_that_they_are_not_verified(f
     assert torch.allclose(trace.outputs[0].out, function(X))
 
 
+def linearized(x: Tensor) -> Tensor:
+    value, tangent = torch.func.linearize(lambda y: y**2, x)
+    return value + tangent(torch.ones_like(x))
+
+
+@pytest.mark.filterwarnings("ignore")  # what torch imports to make a graph
+def test_linearize_is_not_verified() -> None:
+    trace = tl.trace(Calls(linearized), X)
+    assert (trace.capture_verified, trace.capture_verification_reason) == (False, "transform_call_route_unverified")
+    assert torch.allclose(trace.outputs[0].out, X**2 + 2 * X)
+
+
+class Counts(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return vmap(lambda row: row * self.calls.add_(1))(x) + self.calls
+
+
+def test_transform_that_writes_into_what_it_captured() -> None:
+    trace = tl.trace(Counts(), X)
+    assert torch.equal(trace.outputs[0].out, X + 1)
+    assert (trace.capture_verified, trace.capture_verification_reason) == (False, "transform_call_route_unverified")
+    assert "'vmap' of torch.func wrote into a tensor of shape (2,)" in trace.gaps[0].message
+
+
 SEAMS = [
     (torch._functorch.apis, "vmap_impl"),
     (torch._functorch.eager_transforms, "grad_impl"),
