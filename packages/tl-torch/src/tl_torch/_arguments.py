@@ -239,7 +239,14 @@ class ArgumentReader:
             merged[aliased.position : aliased.position] = made
         return dict.fromkeys(merged)
 
-    def beyond(self, call: CallRecord, args: Sequence[Any], kwargs: dict[str, Any] | None) -> list[int]:
+    def facts(
+        self, call: CallRecord, info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | None
+    ) -> list[int]:
+        """Note the rare facts of a call; returns the ops that it reads beside its arguments."""
+        call.meta = info.noted(args)
+        return self._beyond(call, args, kwargs) if info.layout else []
+
+    def _beyond(self, call: CallRecord, args: Sequence[Any], kwargs: dict[str, Any] | None) -> list[int]:
         """Ops whose values a call reads in the memory around its first argument, as `as_strided` may."""
         entry = self._ledger.find(args[0]) if args and call.name in {"as_strided", "as_strided_copy"} else None
         if entry is None or not entry.memory.key:

@@ -255,8 +255,7 @@ class Recorder(TorchFunctionMode):
              bool(written) and info.write_rule in _IN_PLACE,
         )  # fmt: skip
         if info.meta is not None:
-            call.meta = info.noted(args)
-            parents += reader.beyond(call, args, kwargs) if info.layout else ()
+            parents += reader.facts(call, info, args, kwargs)
         own = packed(parents if len(parents) < 2 or aliases else [*dict.fromkeys(parents)])
         first = self._record_output(call, 0, outputs[0], own, aliases, info)
         for at in range(1, len(outputs)):
