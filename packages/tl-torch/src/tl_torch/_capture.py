@@ -245,8 +245,7 @@ class Recorder(TorchFunctionMode):
                 return result
             pure = False
         written = () if pure else log.written(info, args, kwargs, versions, outputs[0])
-        calls = self.calls
-        site = calls.site
+        site = self.calls.site
         if site is None:
             site = self._site()
         read = packed(params if len(params) < 2 else [*dict.fromkeys(params)]) if params else ()
