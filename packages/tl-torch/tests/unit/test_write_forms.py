@@ -399,6 +399,11 @@ def test_statistics_of_an_exported_network() -> None:
     program = torch.export.export(nn.BatchNorm1d(2).train(), (x,)).module()
     model = nn.Sequential(program, program)
     parents = edges(tl.trace(model, x))
-    assert parents["buffer.3"] == ["batch_norm.1"]
-    assert parents["batch_norm.2"] == ["batch_norm.1", "buffer.3", "buffer.4"]
+    if "batch_norm.2" in parents:
+        assert parents["buffer.3"] == ["batch_norm.1"]
+        assert parents["batch_norm.2"] == ["batch_norm.1", "buffer.3", "buffer.4"]
+    else:  # older releases export a norm that gives new statistics, and a copy
+        norm = "_native_batch_norm_legit_functional"
+        assert parents["copy_.1"] == [f"{norm}.4"]
+        assert parents[f"{norm}.6"] == [f"{norm}.1", "copy_.1", "copy_.2"]
     assert tl.validate(model, x)
