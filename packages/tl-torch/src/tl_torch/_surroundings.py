@@ -11,7 +11,12 @@ import torch
 
 from tl_core import AUTOCAST_KEY, RANDOM_STATE_KEY, CallRecord, CaptureOptions, GeneratorRead, Opaque
 from tl_torch._structure import tensors_in
-from tl_torch._torch_private import UninitializedTensorMixin, torch_function_disabled
+from tl_torch._torch_private import (
+    UninitializedTensorMixin,
+    innermost_dispatch_mode,
+    torch_function_disabled,
+    without_dispatch_modes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -84,7 +89,7 @@ class Surroundings:
             _note(self._drawn, number, before if self._states() != before else [])
 
     def _states(self) -> list[bytes]:
-        return [generator.get_state().numpy().tobytes() for generator in self._generators]
+        return [_state_of(generator) for generator in self._generators]
 
     def _autocast_now(self) -> dict[str, object]:
         return {
@@ -133,7 +138,14 @@ def unpacked(state: bytes) -> torch.Tensor:
 
 
 def _read(generator: torch.Generator) -> GeneratorRead:
-    return GeneratorRead(str(generator.device), generator.get_state().numpy().tobytes())
+    return GeneratorRead(str(generator.device), _state_of(generator))
+
+
+def _state_of(generator: torch.Generator) -> bytes:
+    if innermost_dispatch_mode() is None:
+        return generator.get_state().numpy().tobytes()
+    with without_dispatch_modes():  # a mode that makes fake tensors refuses this real one
+        return generator.get_state().numpy().tobytes()
 
 
 def _note(where: dict[int, Any], number: int, found: object) -> None:

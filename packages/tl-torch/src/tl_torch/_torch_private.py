@@ -224,6 +224,10 @@ def without_dispatch_mode() -> Any:
     return _dispatch._pop_mode_temporarily()
 
 
+without_dispatch_modes: Any = _dispatch._disable_current_modes
+"""Context in which no dispatch mode listens, those that make fake tensors included."""
+
+
 def compiler_backend(backend: Any) -> Any:
     """The backend of the compiler that goes by a name."""
     return cast("Any", sys.modules["torch._dynamo"]).lookup_backend(backend)

@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: PLC2701 - torch gives it no public name
 
 import tl_torch as tl
 from tl_core import ArgumentTypeError, ConfigurationError, TorchLensWarning, records_of
@@ -223,3 +224,17 @@ def test_parameters_are_kept_as_they_were_read() -> None:
         model.weight.add_(1)
     with pytest.warns(TorchLensWarning):
         assert plain.validate_forward_pass([]) is False
+
+
+class UnderFakeTensors(nn.Module):
+    """Works out a shape on fake tensors, as tools that plan memory do."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with FakeTensorMode():
+            width = (torch.empty(2, 5) @ torch.empty(5, 3)).shape[1]
+        return x * width
+
+
+def test_the_state_of_generators_is_read_under_a_mode_that_makes_fake_tensors() -> None:
+    trace = tl.trace(UnderFakeTensors(), torch.ones(2), capture=RNG)
+    assert trace.ops[-1].out.tolist() == [3.0, 3.0]
