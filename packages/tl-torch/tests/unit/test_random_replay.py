@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: PLC2701 - torch gives it no public name
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 import tl_torch as tl
 from tl_core import ArgumentTypeError, ConfigurationError, TorchLensWarning, records_of
