@@ -109,3 +109,25 @@ class Recorder:
 def weight_count(trace):
     """Elements of all parameters of a trace."""
     return sum(prod(param.shape) for param in trace.params)
+
+
+def padded(run, x):
+    """Append so many ops that views are no longer drawn one by one."""
+    for index in range(40):
+        x = run.op(("exp", "log", "neg", "tanh", "abs")[(index * index + index // 3) % 5], x)
+    return x
+
+
+def experts_in_layers():
+    """Return the trace of four layers of two experts each, which an op joins."""
+    run = Recorder()
+    x = run.input()
+    for layer in range(4):
+        with run.module(f"h.{layer}", "Layer"):
+            parts = []
+            for expert in range(2):
+                with run.module(f"h.{layer}.e.{expert}", "Expert"):
+                    y = run.op("linear", x, params=[(f"h.{layer}.e.{expert}.w", (8, 8))])
+                    parts.append(run.op("relu", y))
+            x = run.op("attention", *parts)
+    return run.done(x)

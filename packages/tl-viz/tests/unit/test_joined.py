@@ -5,24 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from columns import DEFAULTS, load
-from recorder import Recorder
+from recorder import Recorder, padded
+from said import rows_of
 from sourced import here
 
 from tl_core import func
 from tl_viz._draw import picture
-
-SMALL = 40
-
-
-def padded(run, x):
-    """Append so many ops that views are no longer drawn one by one."""
-    for index in range(SMALL):
-        x = run.op(("exp", "log", "neg", "tanh", "abs")[(index * index + index // 3) % 5], x)
-    return x
-
-
-def rows_of(drawing, title):
-    return [[row.text for row in node.rows] for node in drawing.scene.nodes() if node.rows[0].text == title]
 
 
 def test_views_before_and_after_an_op_are_drawn_as_part_of_it():

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 import pytest
 from columns import DEFAULTS, load
-from recorder import Recorder
+from recorder import Recorder, experts_in_layers
+from said import rows_of, titles
 
 from tl_viz._draw import picture
-
-
-def titles(drawing):
-    return [" ".join(part.text for part in box.title) for box in drawing.scene.boxes()]
-
-
-def rows_of(drawing, title):
-    return [[row.text for row in node.rows] for node in drawing.scene.nodes() if node.rows[0].text == title]
 
 
 def ends(drawing):
@@ -57,17 +50,7 @@ def test_frames_in_a_stack_say_what_its_copies_are(class_name, noun):
 
 
 def test_copies_of_copies_are_neither_layers_nor_experts():
-    run = Recorder()
-    x = run.input()
-    for layer in range(4):
-        with run.module(f"h.{layer}", "Layer"):
-            parts = []
-            for expert in range(2):
-                with run.module(f"h.{layer}.e.{expert}", "Expert"):
-                    y = run.op("linear", x, params=[(f"h.{layer}.e.{expert}.w", (8, 8))])
-                    parts.append(run.op("relu", y))
-            x = run.op("attention", *parts)
-    assert titles(run.done(x).draw(collapse="none", fold_repeats=True)) == [
+    assert titles(experts_in_layers().draw(collapse="none", fold_repeats=True)) == [
         "h.0…3 Layer ×4 own weights 128 params ×4 layers · 512 in all",
         "e.0…1 Expert ×2 own weights 64 params ×8 copies · 512 in all",
     ]

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from columns import DEFAULTS, load
 from recorder import Recorder
+from said import all_rows, rows_of, titles
 
 from tl_viz._draw import picture
 from tl_viz._plan import find_likenesses, make_plan
@@ -40,11 +41,12 @@ def blocks(*kinds):
 
 
 def box(drawing, name):
-    return next([row.text for row in node.rows] for node in drawing.scene.nodes() if node.rows[0].text == name)
+    (rows,) = rows_of(drawing, name)
+    return rows
 
 
 def frames(drawing):
-    return [box.title[0].text for box in drawing.scene.boxes()]
+    return titles(drawing, 1)
 
 
 PLAIN = ((), ())
@@ -76,7 +78,7 @@ def test_what_it_has_less_is_said_too():
 )
 def test_a_block_that_is_the_same_or_too_different_is_not_called_like_another(kind):
     drawing = blocks(PLAIN, PLAIN, (("exp", "log", "tanh", "abs", "neg"), ()), kind)
-    assert not any(row.text.startswith("like") for node in drawing.scene.nodes() for row in node.rows)
+    assert not any(row.startswith("like") for rows in all_rows(drawing) for row in rows)
 
 
 def test_only_what_stands_before_it_is_named():

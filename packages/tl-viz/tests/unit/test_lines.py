@@ -141,6 +141,18 @@ def test_a_loop_runs_on_the_side_with_fewer_lines():
     assert crossings(geometry) == set()
 
 
+def test_the_main_path_leaves_a_node_in_its_middle_beside_a_loop():
+    children = (node("x"), node("cell"), node("head"))
+    edges = (
+        Edge(source="x", targets=("cell",)),
+        Edge(source="cell", targets=("head",)),
+        Edge(source="cell", targets=("cell",), role="loop"),
+    )
+    geometry = drawn(Scene(root=Box(key="", role="root", title=(), children=children), edges=edges))
+    middle = geometry.rects["cell"].x + 40
+    assert {x for line in geometry.lines if line.edge < 2 for x, _ in line.points} == {middle}
+
+
 def test_several_nodes_stand_beside_one_high_frame():
     """The frame is 130 high, three of them are 126; the fourth stands below."""
     chain = [f"n{number}" for number in range(4)]

@@ -4,24 +4,12 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from recorder import Recorder
+from recorder import Recorder, experts_in_layers, padded
+from said import rows_of
 from sourced import here
 
 from tl_viz._compose.ties import Ties
 from tl_viz._measure import text_width
-
-SMALL = 40
-
-
-def padded(run, x):
-    """Append so many ops that views are no longer drawn one by one."""
-    for index in range(SMALL):
-        x = run.op(("exp", "log", "neg", "tanh", "abs")[(index * index + index // 3) % 5], x)
-    return x
-
-
-def rows_of(drawing, title):
-    return [[row.text for row in node.rows] for node in drawing.scene.nodes() if node.rows[0].text == title]
 
 
 def learned(drawing):
@@ -95,17 +83,7 @@ def test_copies_name_the_parameters_of_the_first_and_the_last():
 
 def test_a_stack_in_a_stack_counts_its_copies_in_all():
     """Four layers of two experts each: neither `each` nor a number of its own would say what is meant."""
-    run = Recorder()
-    x = run.input()
-    for layer in range(4):
-        with run.module(f"h.{layer}", "Layer"):
-            parts = []
-            for expert in range(2):
-                with run.module(f"h.{layer}.e.{expert}", "Expert"):
-                    y = run.op("linear", x, params=[(f"h.{layer}.e.{expert}.w", (8, 8))])
-                    parts.append(run.op("relu", y))
-            x = run.op("attention", *parts)
-    said = rows_of(run.done(x).draw(depth=2, collapse="none", fold_repeats=True), "e.0…1")
+    said = rows_of(experts_in_layers().draw(depth=2, collapse="none", fold_repeats=True), "e.0…1")
     assert said == [
         ["e.0…1", "Expert", "×2 own weights", "linear, relu", "(1, 8) · 64 params ×8 · 512 in all · 2 ops ×8"]
     ]

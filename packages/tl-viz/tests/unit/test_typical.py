@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from columns import DEFAULTS, load
 from recorder import Recorder
+from said import all_rows, titles
 
 from tl_viz._draw import picture
 from tl_viz._plan import is_first_unlike, make_plan
@@ -14,7 +15,7 @@ from tl_viz._read import read
 
 
 def frames(drawing):
-    return [" ".join(part.text for part in box.title[:2]) for box in drawing.scene.boxes()]
+    return titles(drawing, 2)
 
 
 def block(run, at, x, *, unlike):
@@ -72,8 +73,7 @@ def test_one_unlike_block_is_opened_for_each_class():
 
 def test_resnet_shows_its_plain_shortcut_and_the_one_with_a_projection():
     drawing = picture(load("resnet50"), DEFAULTS)
-    titles = frames(drawing)
-    assert titles == [
+    assert frames(drawing) == [
         "layer1 Sequential of Bottleneck ×3",
         "layer1.0 Bottleneck",
         "downsample Sequential",
@@ -126,7 +126,7 @@ def test_more_typical_blocks_change_only_their_number():
 
 
 def rows(drawing):
-    return {node.rows[0].text: [row.text for row in node.rows] for node in drawing.scene.nodes()}
+    return {rows[0]: rows for rows in all_rows(drawing)}
 
 
 @pytest.mark.parametrize(("stage", "count"), [("layer2", 4), ("layer3", 6), ("layer4", 3)])

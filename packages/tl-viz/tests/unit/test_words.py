@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from columns import DEFAULTS, load
 from recorder import Recorder
+from said import all_rows, rows_of, titles
 
 from tl_viz._draw import picture
-
-
-def rows_of(drawing, title):
-    return [[row.text for row in node.rows] for node in drawing.scene.nodes() if node.rows[0].text == title]
-
-
-def titles(drawing):
-    return [" ".join(part.text for part in box.title) for box in drawing.scene.boxes()]
 
 
 def test_a_closed_box_names_first_what_matters_most():
@@ -229,7 +222,7 @@ def test_totals_count_what_is_drawn():
 
 
 def test_outputs_that_are_drawn_as_one_say_how_many_tensors_they_are():
-    rows = [[row.text for row in node.rows] for node in picture(load("gpt2-12-cache"), DEFAULTS).scene.nodes()]
+    rows = all_rows(picture(load("gpt2-12-cache"), DEFAULTS))
     assert rows[-1] == ["output.cache.layers.0.keys…11.values", "24 tensors", "(1, 4, 20, 24)"]  # keys and values of 12
 
 

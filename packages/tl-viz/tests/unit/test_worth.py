@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from columns import DEFAULTS, load, names
 from recorder import Recorder
+from said import all_rows
 
 from tl_viz._compose.inside import MOVES
 from tl_viz._draw import picture
@@ -12,10 +13,6 @@ from tl_viz._plan import CONTAINERS, VIEWS, make_plan
 from tl_viz._plan.prepare import prepare
 from tl_viz._plan.worth import weigh
 from tl_viz._read import read
-
-
-def rows(drawing):
-    return [[row.text for row in node.rows] for node in drawing.scene.nodes()]
 
 
 def links(drawing):
@@ -36,7 +33,7 @@ def masked(run, x):
 def test_what_is_made_from_sizes_is_one_box_without_a_line_to_it():
     run = Recorder()
     drawing = run.done(masked(run, run.op("exp", run.input()))).draw()
-    box = next(row for row in rows(drawing) if row[0].startswith("new_zeros"))
+    box = next(row for row in all_rows(drawing) if row[0].startswith("new_zeros"))
     assert box[-1].endswith("reads no input value")
     assert not any(reader == box[0] for _, reader in links(drawing))
     assert (box[0], "add") in links(drawing)
@@ -46,7 +43,7 @@ def test_one_op_that_reads_sizes_says_so():
     run = Recorder()
     x = run.input()
     drawing = run.done(run.op("gru_cell", run.op("exp", x), run.op("new_zeros", x))).draw()
-    assert ["new_zeros", "(1, 8) · reads no input value"] in rows(drawing)
+    assert ["new_zeros", "(1, 8) · reads no input value"] in all_rows(drawing)
     assert ("x", "new_zeros") not in links(drawing)
 
 
@@ -54,7 +51,7 @@ def test_what_is_drawn_at_random_is_not_the_same_in_every_run():
     run = Recorder()
     noise = run.op("exp", run.op("randn"))
     drawing = run.done(run.op("add", run.input(), noise)).draw()
-    assert [row[0] for row in rows(drawing)] == ["randn", "exp", "x", "add", "output_1"]
+    assert [row[0] for row in all_rows(drawing)] == ["randn", "exp", "x", "add", "output_1"]
 
 
 def closing(entering):
@@ -93,7 +90,7 @@ def test_a_picture_shows_a_join_where_there_is_one():
             y = run.op("relu" if index % 3 else "tanh", y)
         x = run.op("add", x, y)
     drawing = run.done(run.op("log", x)).draw(fold_repeats=False)
-    assert any(row[0] == "add" for row in rows(drawing))
+    assert any(row[0] == "add" for row in all_rows(drawing))
 
 
 def test_two_stages_of_unlike_sizes_are_spelled_out():
@@ -117,7 +114,7 @@ def test_swin_can_be_counted():
     """2, 2, 6 and 2 blocks, in a frame or in a closed box each."""
     drawing = picture(load("swin"), DEFAULTS)
     said = [part.text for box in drawing.scene.boxes() for part in box.title]
-    said += [text for row in rows(drawing) for text in row]
+    said += [text for row in all_rows(drawing) for text in row]
     assert [text[-1] for text in said if "SwinTransformerBlock ×" in text] == ["2", "2", "6", "2"]
 
 
@@ -132,7 +129,7 @@ def test_collectives_stay_visible_and_their_namesakes_do_not():
             x = run.op("gather", x)
     with run.module("last", "Last"):
         x = run.op("all_reduce", run.op("exp", x))
-    drawn = [row[0] for row in rows(run.done(x).draw())]
+    drawn = [row[0] for row in all_rows(run.done(x).draw())]
     assert "all_reduce" in drawn
     assert len(drawn) <= 40
 
@@ -141,7 +138,7 @@ def test_collectives_stay_visible_and_their_namesakes_do_not():
 def test_every_kind_of_op_is_drawn_or_named_or_in_a_box_that_is_named_after_what_it_does(name):
     network = load(name)
     plan = make_plan(network, "auto", fold_repeats=True)
-    drawn, said = set(), " ".join(text for row in rows(picture(network, DEFAULTS)) for text in row).lower()
+    drawn, said = set(), " ".join(text for row in all_rows(picture(network, DEFAULTS)) for text in row).lower()
     hidden = set()
     waiting = [(branch, -1) for branch in plan.tree.root.children]
     while waiting:

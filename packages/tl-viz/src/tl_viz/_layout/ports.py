@@ -39,7 +39,7 @@ def place_ports(level: Level, ranks: Ranks, rows: Rows) -> LaneEnds:
             _arrive(level, ranks, numbers, item, lines, ends)
     for item, lines in leaving.items():
         if item < size:
-            _leave(level, numbers, item, lines, ends)
+            _leave(level, ranks, numbers, item, lines, ends)
     return ends
 
 
@@ -80,6 +80,7 @@ def _arrive(
 
 def _leave(
     level: Level,
+    ranks: Ranks,
     numbers: dict[int, int],
     item: int,
     lines: list[tuple[float, int, Link | Lane]],
@@ -87,7 +88,9 @@ def _leave(
 ) -> None:
     slot = level.slots[item]
     nets = sorted({net: side for side, net, _ in lines}.items(), key=lambda pair: pair[1])
-    places = dict(zip((net for net, _ in nets), _spread(len(nets), slot.width / 2, None), strict=True))
+    main = {line.net for _, _, line in lines if isinstance(line, Link) and ranks.main_in.get(line.lower) == item}
+    middle = next((index for index, (net, _) in enumerate(nets) if net in main), None)
+    places = dict(zip((net for net, _ in nets), _spread(len(nets), slot.width / 2, middle), strict=True))
     for _, net, line in lines:
         port = line.upper_port if isinstance(line, Link) else line.source_port
         offset = places[net] if slot.outs is None else slot.outs[port] - slot.width / 2
