@@ -34,20 +34,45 @@ def fold(tree: Tree) -> None:
     for branch in order:
         order.extend(branch.children)
     known: dict[object, list[Run]] = {}
+    containers = [call.address.rpartition(".")[0] for call in tree.network.calls]
+    containers.append("")  # of what is no module
+    leaving: dict[int, list[int]] = {}
+    """id of a branch -> places in it that are read outside of it."""
+    readers = tree.readers
     for branch in reversed(order):
+        if not branch.children:
+            continue
+        end = branch.end
+        found: list[int] = []
+        for child in branch.children:
+            if child.children:
+                found += [at for at in leaving[id(child)] if readers[at][-1] >= end]
+            elif (own := readers[child.first]) and own[-1] >= end:
+                found.append(child.first)
+        leaving[id(branch)] = found
         if len(branch.children) > 1 and branch.kind not in NEVER_OPEN:
-            _fold_children(tree, branch, known)
+            _fold_children(tree, branch, known, (containers, found))
 
 
-def _fold_children(tree: Tree, branch: Branch, known: dict[object, list[Run]]) -> None:
-    """Fold the runs of one branch. `known` holds the runs of branches that were equal, and used and fed alike."""
+def _fold_children(
+    tree: Tree, branch: Branch, known: dict[object, list[Run]], about: tuple[list[str], list[int]]
+) -> None:
+    """Fold the runs of one branch.
+
+    Args:
+        tree: the tree.
+        branch: the branch.
+        known: the runs of branches that were equal, and used and fed alike.
+        about: the address of what each module call is registered on, and the places in the branch that are read outside.
+    """
+    containers, leaving = about
     children = branch.children
     loose = [child.loose for child in children]
     if len(set(loose)) == len(loose):
         return
     kinds: dict[tuple[int, str], int] = {}
-    loose = [kinds.setdefault((child.loose, _container(tree, child)), len(kinds)) for child in children]
-    key = _look(tree, branch, loose)
+    loose = [kinds.setdefault((child.loose, containers[child.call]), len(kinds)) for child in children]
+    key = _look(tree, branch, loose, leaving)
     runs = known.get(key)
     if runs is None:
         found = _candidates(tree, children, loose)
@@ -63,7 +88,7 @@ def _fold_children(tree: Tree, branch: Branch, known: dict[object, list[Run]]) -
     branch.children = folded + children[at:]
 
 
-def _look(tree: Tree, branch: Branch, loose: list[int]) -> object:
+def _look(tree: Tree, branch: Branch, loose: list[int], leaving: list[int]) -> object:
     """Return a key that two branches share only if they have the same runs.
 
     Those depend on what is inside, on the functions that feed it, and on what is read outside, and by which functions.
@@ -71,18 +96,10 @@ def _look(tree: Tree, branch: Branch, loose: list[int]) -> object:
     functions, op_at, end = tree.network.functions, tree.op_at, branch.end
     fed = tuple([functions[op_at[at]] for at in branch.outside])
     used: list[object] = []
-    for at in range(branch.first, end):
+    for at in leaving:
         readers = tree.readers[at]
-        if readers and readers[-1] >= end:
-            used.append((at - branch.first, *sorted({functions[op_at[reader]] for reader in readers if reader >= end})))
+        used.append((at - branch.first, *sorted({functions[op_at[reader]] for reader in readers if reader >= end})))
     return branch.exact, tuple(loose), fed, tuple(used)
-
-
-def _container(tree: Tree, branch: Branch) -> str:
-    """Return the address of what a module is registered on: copies are registered side by side."""
-    if branch.call < 0:
-        return ""
-    return tree.network.calls[branch.call].address.rpartition(".")[0]
 
 
 def _candidates(tree: Tree, children: list[Branch], loose: list[int]) -> list[Run]:
