@@ -23,7 +23,6 @@ def all_faults(scene: Scene, geometry: Geometry) -> list[str]:
         *lines_through_titles(scene, geometry),
         *broken_edges(scene, geometry),
         *shared_stretches(geometry),
-        *labels_on_nodes(scene, geometry),
         *hidden_marks(scene, geometry),
     ]
 
@@ -151,7 +150,7 @@ def shared_stretches(geometry: Geometry) -> list[str]:
 
 
 def labels_on_nodes(scene: Scene, geometry: Geometry) -> list[str]:
-    """Return words beside lines that lie under a node."""
+    """Return words beside lines that lie under a node, in a picture whose tensors flow down."""
     half = EDGE_LABEL_SIZE * 0.36
     return [
         f"{scene.edges[edge].label!r} lies under {node.key}"

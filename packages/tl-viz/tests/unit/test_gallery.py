@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from columns import DEFAULTS, load, names
-from quality import all_faults, overflowing_labels, same_names, schedule, texts_on_texts
+from quality import all_faults, labels_on_nodes, overflowing_labels, same_names, schedule, texts_on_texts
 
 from tl_viz._draw import picture
 from tl_viz._plan import VIEWS, make_plan
@@ -42,6 +42,7 @@ def test_nothing_is_in_the_way_of_anything(name, mode):
     drawing = picture(network, replace(DEFAULTS, collapse=mode, fold_repeats=mode != "none"))
     if drawing.collapse_plan.items < 700:  # comparing everything with everything takes its time
         assert all_faults(drawing.scene, drawing.geometry) == []
+        assert labels_on_nodes(drawing.scene, drawing.geometry) == []
     assert overflowing_labels(drawing._display) == []
     assert texts_on_texts(drawing._display) == []
     assert same_names(drawing.scene) == []

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from columns import DEFAULTS, load
-from quality import all_faults
+from quality import all_faults, labels_on_nodes
 
 from tl_viz._bridges import bridges, upright_ways
 from tl_viz._draw import picture
@@ -50,6 +50,7 @@ def corners(geometry, edge):
 def drawn(one):
     geometry = lay_out(one)
     assert all_faults(one, geometry) == []
+    assert labels_on_nodes(one, geometry) == []
     return geometry
 
 
