@@ -75,12 +75,14 @@ def _in_two(crossing: Crossing, others: list[Crossing]) -> Split | None:
     if crossing.sides or len(crossing.tops) != 1:
         return None
     top = crossing.tops[0]
-    if any(abs(bottom - top) < NEAR for bottom in crossing.bottoms):
-        return None
     end = min(crossing.bottoms, key=lambda bottom: abs(bottom - top))
-    taken = [x for other in others for x in (*other.tops, *other.bottoms)]
-    for share in (0.5, 0.3, 0.7, 0.15, 0.85):
-        x = top + (end - top) * share
+    taken = [x for other in others for x in (*other.tops, *other.bottoms, *other.sides)]
+    if abs(end - top) < NEAR:  # no room between the two: beside everything that the net reaches
+        low, high = crossing.span()
+        places = [place for step in (1.1, 2.2, 3.3) for place in (high + step * NEAR, low - step * NEAR)]
+    else:
+        places = [top + (end - top) * share for share in (0.5, 0.3, 0.7, 0.15, 0.85)]
+    for x in places:
         if all(abs(x - other) >= NEAR for other in taken):
             upper = Crossing(crossing.net, tops=[top], bottoms=[x])
             return crossing, upper, Crossing(crossing.net, tops=[x], bottoms=list(crossing.bottoms))
