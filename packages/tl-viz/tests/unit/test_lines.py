@@ -12,6 +12,7 @@ from tl_viz._bridges import bridges, upright_ways
 from tl_viz._draw import picture
 from tl_viz._layout import Geometry, Line, lay_out
 from tl_viz._layout.score import effort
+from tl_viz._layout.tracks import NEAR, Crossing, assign_tracks
 from tl_viz._scene import Box, Edge, Node, Scene, TextRow
 
 
@@ -203,3 +204,15 @@ def test_effort_is_length_and_crossings():
 )  # fmt: skip
 def test_few_lines_of_the_gallery_cross(name, most):
     assert len(crossings(picture(load(name), DEFAULTS).geometry)) <= most
+
+
+def test_two_lines_that_change_sides_without_room_between_them_do_not_lie_on_each_other() -> None:
+    """Each comes from above where the other goes down; one of them goes round on two tracks, above and below the other."""
+    close = Crossing(1, tops=[139.5], bottoms=[134.0])
+    wide = Crossing(3, tops=[134.5], bottoms=[140.0, 101.0])
+    assert assign_tracks([close, wide]) == 3
+    around, other = (close, wide) if close.step is not None else (wide, close)
+    assert around.step is not None
+    x, lower = around.step
+    assert around.track < other.track < lower
+    assert all(abs(x - end) >= NEAR for end in (139.5, 134.0, 134.5, 140.0, 101.0))
