@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_run import Run
 
-from tl_core import ConfigurationError, LookupFailedError
+from tl_core import ConfigurationError, LookupFailedError, OpRecord
+from tl_core._edge import FEW, Edges
 
 
 @pytest.fixture
@@ -157,3 +158,17 @@ def test_all_queries_follow_from_the_paths(program):
                 assert len(shortest) == min(map(len, paths[one, other]))
             else:
                 assert shortest == []
+
+
+@pytest.mark.parametrize("count", [FEW - 1, FEW, FEW + 500])
+def test_small_and_large_graphs_have_the_same_edges(count):
+    """Op `i` reads ops `i - 1` and `i // 2`, so op `p` is read by `p + 1`, `2p` and `2p + 1`."""
+    ops = [OpRecord(0, "input", None, 0, (), (), "f", "cpu", False, None, None, "x", None)]
+    for index in range(1, count):
+        read = tuple(dict.fromkeys((index - 1, index // 2)))
+        ops.append(OpRecord(index, "op", None, 0, read, (), "f", "cpu", False, None, None, "", None))
+    edges = Edges(ops)
+    for op in (0, 1, 2, 7, 400, count // 2 - 1, count - 1):
+        readers = {op + 1, 2 * op, 2 * op + 1}
+        assert edges.children(op) == sorted(reader for reader in readers if op < reader < count)
+        assert edges.parents(op) == list(ops[op].parents)
