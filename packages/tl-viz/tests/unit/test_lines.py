@@ -122,6 +122,20 @@ def test_a_branch_of_its_own_begins_where_it_splits_off():
     assert rects["short"].y == rects["n0"].y
 
 
+def test_a_long_line_runs_beside_what_it_passes_not_beside_the_widest_row():
+    """The boxes that the line from `short` passes end at 80; the two at the head of the picture reach to 386."""
+    chain = [f"n{number}" for number in range(9)]
+    one = scene(
+        [node("x"), node("n0"), node("short", 280.0), *map(node, chain[1:]), node("add")],
+        ("x", "n0 short"), *[(one, other) for one, other in pairwise(chain)], ("n8", "add"), ("short", "add"),
+    )  # fmt: skip
+    geometry = drawn(one)
+    (line,) = [line for line in geometry.lines if line.edge == 10]
+    right = geometry.rects["n1"].x + 80
+    assert geometry.rects["short"].x + 280 == right + 26 + 280
+    assert sorted({x for x, _ in line.points})[1] == right + 14
+
+
 def test_a_loop_runs_on_the_side_with_fewer_lines():
     children = (node("first"), node("second"), node("third"), node("fourth"))
     edges = (

@@ -30,24 +30,27 @@ def test_without_a_line_the_title_begins_at_the_left():
     assert place(margins(), [50.0], 5.0, 60.0) == (5.0, 60.0, ())
 
 
-def test_a_title_that_fits_stands_on_one_side_of_the_line():
+def test_a_title_that_fits_stands_before_the_line():
     assert place(margins(40.0, 30.0), [200.0], 0.0, 400.0) == (0.0, 400.0, (12.0, 58.0))
-    assert place(margins(40.0, 30.0), [50.0], 0.0, 400.0) == (0.0, 400.0, (58.0, 104.0))
 
 
-def test_a_long_title_stands_on_both_sides_of_the_line():
-    # In one piece of 186 it would widen the frame of 200 by 106 on either side of its middle; 90 fit on each.
-    assert place(margins(80.0, 80.0), [104.0], 0.0, 208.0) == (0.0, 208.0, (12.0, 112.0))
+def test_the_name_stands_at_the_left_edge_and_the_rest_together_behind_a_line():
+    # 12 + 40 + 6 + 30 + 8 = 96 would move the line by 26; 12 + 40 + 8 = 60 does not
+    assert place(margins(40.0, 30.0), [70.0], 0.0, 400.0) == (0.0, 400.0, (12.0, 78.0))
+    # the frame of 208 need not get wider: 12 + 80 + 8 = 100, and 112 + 34 + 6 + 40 + 12 = 204
+    assert place(margins(80.0, 34.0, 40.0), [104.0], 0.0, 208.0) == (0.0, 208.0, (12.0, 112.0, 152.0))
 
 
-def test_a_title_may_stand_between_two_lines():
-    # 30 to the left of the first line, 134 between them
-    assert place(margins(100.0, 60.0), [50.0, 200.0], 0.0, 300.0) == (0.0, 300.0, (58.0, 208.0))
+def test_what_is_missing_for_the_name_moves_the_lines():
+    # 12 + 40 + 8 = 60, 10 to the right of where the line was
+    assert place(margins(40.0, 30.0), [50.0], 0.0, 400.0) == (10.0, 410.0, (12.0, 68.0))
 
 
-def test_its_parts_may_stand_in_several_places():
-    # 30 to the left of the first line, 104 between them, 80 to the right of the last
-    assert place(margins(100.0, 40.0, 30.0), [50.0, 170.0], 0.0, 270.0) == (0.0, 270.0, (58.0, 178.0, 224.0))
+def test_the_rest_may_stand_between_two_lines():
+    # 12 + 100 + 8 = 120, 70 more than 50; between the lines are 104, for 40 + 6 + 30 = 76
+    assert place(margins(100.0, 40.0, 30.0), [50.0, 170.0], 0.0, 270.0) == (70.0, 340.0, (12.0, 128.0, 174.0))
+    # 106 do not fit: behind the last line, 178 + 70 and 178 + 70 + 76
+    assert place(margins(100.0, 70.0, 30.0), [50.0, 170.0], 0.0, 300.0) == (70.0, 370.0, (12.0, 248.0, 324.0))
 
 
 def test_a_frame_grows_by_what_is_missing():
@@ -56,10 +59,10 @@ def test_a_frame_grows_by_what_is_missing():
 
 
 def test_a_title_that_would_make_a_frame_much_wider_has_two_rows():
-    # 92 fit on each side of the line. In one row, 90 and 90 around it and 120 after them would need 126 more.
+    # 92 fit on each side of the line. In one row, 90 and 120 behind it would need 124 more.
     title = place_title(margins(90.0, 90.0, 120.0), [112.0], 0.0, 224.0)
-    assert title.places == ((12.0, 11.0), (148.0, 11.0), (12.0, 25.0))
-    assert (title.move, title.width, title.higher) == (28.0, 252.0, 14.0)  # the second row is 28 too long
+    assert title.places == ((12.0, 11.0), (120.0, 11.0), (120.0, 25.0))
+    assert (title.move, title.width, title.higher) == (0.0, 252.0, 14.0)  # the second row is 28 too long
 
 
 def test_a_second_row_must_save_more_than_it_costs():

@@ -61,31 +61,31 @@ class Grid:
     labels: list[tuple[int, float, float]] = field(default_factory=list[tuple[int, float, float]])
 
 
-def place_lanes(level: Level, rows: Rows, left: float, right: float) -> tuple[float, float]:
-    """Set the x of every lane, the shorter ones nearer to the content; return the new bounds."""
-    for rightward in (False, True):
-        lanes = sorted(
-            (lane for lane in rows.lanes if lane.right is rightward),
-            key=lambda lane: (lane.last - lane.first, lane.first, lane.net),
+def place_lanes(level: Level, rows: Rows, half: list[float], x: list[float]) -> tuple[float, float]:
+    """Set the x of every lane, as near to the content beside it as others allow; return the new bounds."""
+    edges = [
+        (
+            min((x[item] - half[item] for item in row), default=0.0),
+            max((x[item] + half[item] for item in row), default=0.0),
         )
-        columns: list[list[Lane]] = []
-        for lane in lanes:
-            for column in columns:
-                if all(lane.first > other.last or lane.last < other.first for other in column):
-                    column.append(lane)
-                    break
-            else:
-                columns.append([lane])
-        at = LANE_START
-        for column in columns:
-            for lane in column:
-                lane.x = right + at if rightward else left - at
-            widest = max(level.nets[lane.net].label_width if lane.back else 0.0 for lane in column)
-            at += LANE + (widest + 8 if widest else 0)
-        if columns and rightward:
-            right += at - LANE
-        elif columns:
-            left -= at - LANE
+        for row in rows.rows
+    ]
+    left, right = 0.0, max((edge for _, edge in edges), default=0.0)
+    taken: list[tuple[Lane, float]] = []
+    for lane in sorted(rows.lanes, key=lambda lane: (lane.last - lane.first, lane.first, lane.net)):
+        sign = 1 if lane.right else -1
+        beside = [edge[lane.right] * sign for edge in edges[lane.first : lane.last]]
+        nearer = [
+            end + LANE
+            for other, end in taken
+            if other.right is lane.right and lane.first <= other.last and lane.last >= other.first
+        ]
+        at = max([max(beside, default=0.0) + LANE_START, *nearer])
+        words = level.nets[lane.net].label_width if lane.back else 0.0
+        end = at + (words + 8 if words else 0.0)
+        lane.x = at * sign
+        taken.append((lane, end))
+        left, right = min(left, end * sign), max(right, end * sign)
     return left, right
 
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from itertools import combinations_with_replacement, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tl_viz._measure import joined_width, part_places
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tl_viz._layout.problem import Margins, TitlePlaces
 
 TITLE_GAP = 8.0
-SPLIT = 30.0
-"""How many pixels a frame must get narrower for a title that stands in one more place."""
-MOST_GAPS = 3
-"""So many places between two lines are tried, the widest."""
+SPLIT = 10.0
+"""How many pixels a frame must get narrower for a title of which all but the name stands behind a line."""
 MIDDLE = 11.0
 """Where the middle of the first row of a title lies."""
 ROW = 14.0
@@ -35,17 +35,21 @@ class Title(NamedTuple):
     """How much higher the frame is for a second row."""
 
 
-class _Row(NamedTuple):
-    """One row of a title."""
+class _Way(NamedTuple):
+    """A way to set a title: its name at the left edge, and the other parts beside it or all together behind a line."""
 
     cost: float
     """By how much it makes the frame wider, and what it costs that it is cut."""
-    gaps: tuple[int, ...]
-    """In which gap between lines each part stands."""
     shift: float
     """How far it moves the content."""
     end: float
     """Least width of the frame before it is moved."""
+    begin: float
+    """Where the other parts begin, before the content is moved."""
+    apart: int
+    """How many parts stand alone at the left edge: the name or nothing."""
+    cut: int
+    """How many parts stand in the first row."""
 
 
 def place_title(margins: Margins, ports: list[float], move: float, width: float) -> Title:
@@ -60,61 +64,32 @@ def place_title(margins: Margins, ports: list[float], move: float, width: float)
     side, parts = margins.side, margins.title
     if not parts:
         return Title(move, width, (), 0.0)
-    lines = sorted(x + move for x in ports)
-    starts, rooms = _gaps(lines, side)
-    rows = [_row(parts, lines, (starts, rooms), side, width)]
-    first, least = len(parts), rows[0].cost
-    if least > SECOND:
-        for cut in range(1, len(parts)):
-            two = [_row(some, lines, (starts, rooms), side, width) for some in (parts[:cut], parts[cut:])]
-            cost = max(two[0].cost, two[1].cost) + SECOND
-            if cost < least:
-                rows, first, least = two, cut, cost
-    shift = max(row.shift for row in rows)
-    places: list[tuple[float, float]] = []
-    for number, (row, some) in enumerate(zip(rows, (parts[:first], parts[first:]), strict=False)):
-        for gap in dict.fromkeys(row.gaps):
-            at = starts[gap] + (shift if gap else 0.0)
-            places += [(x, MIDDLE + ROW * number) for x in part_places(tuple(_parts_in(gap, row.gaps, some)), at)]
-    return Title(move + shift, max(width, *[row.end for row in rows]) + shift, tuple(places), ROW * (len(rows) - 1))
+    way = min(_ways(parts, sorted(x + move for x in ports), side, width), key=lambda way: round(way.cost, 3))
+    at = way.begin + (way.shift if way.apart else 0.0)
+    xs = (
+        *part_places(parts[: way.apart], side),
+        *part_places(parts[way.apart : way.cut], at),
+        *part_places(parts[way.cut :], at),
+    )
+    places = tuple([(x, MIDDLE if part < way.cut else MIDDLE + ROW) for part, x in enumerate(xs)])
+    return Title(move + way.shift, max(width, way.end) + way.shift, places, ROW if way.cut < len(parts) else 0.0)
 
 
-def _row(
-    parts: tuple[float, ...],
-    lines: list[float],
-    gaps_between: tuple[list[float], list[float]],
-    side: float,
-    width: float,
-) -> _Row:
-    """Return the cheapest way to set parts beside each other and around lines."""
-    starts, rooms = gaps_between
-    if not lines:
-        end = joined_width(parts) + 2 * side
-        return _Row(max(0.0, end - width), (0,) * len(parts), 0.0, end)
-    options: list[_Row] = []
-    for gaps in combinations_with_replacement(range(len(starts)), len(parts)):
-        wide = {gap: joined_width(tuple(_parts_in(gap, gaps, parts))) for gap in gaps}
-        if any(wide[gap] > room for gap, room in enumerate(rooms, 1) if gap in wide):
-            continue
-        shift = max(0.0, side + wide[0] + TITLE_GAP - lines[0]) if 0 in wide else 0.0
-        at_end = wide.get(len(starts) - 1)
-        end = 0.0 if at_end is None else starts[-1] + at_end + side
-        options.append(_Row(shift + max(0.0, end - width) + SPLIT * (len(wide) - 1), gaps, shift, end))
-    return min(options, key=lambda option: (round(option.cost, 3), option.gaps.count(0) % len(parts)))
-
-
-def _gaps(lines: list[float], side: float) -> tuple[list[float], list[float]]:
-    """Return where the places for parts of a title begin: to the left of all lines, between two, and to the right of all.
-
-    And the room in those between.
-    """
-    if not lines:
-        return [side], []
-    between = [(one + TITLE_GAP, other - one - 2 * TITLE_GAP) for one, other in pairwise(lines)]
-    if len(between) > MOST_GAPS:
-        between = sorted(sorted(between, key=lambda gap: -gap[1])[:MOST_GAPS])
-    return [side, *[start for start, _ in between], lines[-1] + TITLE_GAP], [room for _, room in between]
-
-
-def _parts_in(gap: int, gaps: tuple[int, ...], parts: tuple[float, ...]) -> list[float]:
-    return [part for one, part in zip(gaps, parts, strict=True) if one == gap]
+def _ways(parts: tuple[float, ...], lines: list[float], side: float, width: float) -> Iterator[_Way]:
+    """Yield every way to set the parts around the lines, those that need no room behind a line first."""
+    first = lines[0] - TITLE_GAP if lines else 0.0
+    behind = [(one + TITLE_GAP, other - one - 2 * TITLE_GAP) for one, other in pairwise(lines)]
+    places = [(side, 0.0), *[place for place in behind if place[1] > 0]]
+    if lines and len(parts) > 1:
+        places.append((lines[-1] + TITLE_GAP, 0.0))
+    for number, (begin, room) in enumerate(places):
+        apart = min(number, 1)
+        for cut in (len(parts), *range(apart + 1, len(parts))):
+            wide = max(joined_width(parts[apart:cut]), joined_width(parts[cut:]))
+            if room and wide > room:
+                continue
+            left = joined_width(parts[:1]) if apart else wide
+            shift = max(0.0, side + left - first) if lines else 0.0
+            end = 0.0 if room or (lines and not apart) else begin + wide + side
+            cost = shift + max(0.0, end - width) + SPLIT * apart + (SECOND if cut < len(parts) else 0.0)
+            yield _Way(cost, shift, end, begin, apart, cut)

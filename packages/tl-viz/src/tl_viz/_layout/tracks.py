@@ -23,6 +23,16 @@ class Crossing:
     step: tuple[float, int] | None = None
     """Where a line goes down between two tracks, and the second of them: it gets past a line that changes sides with it."""
 
+    @property
+    def falls(self) -> tuple[float, ...]:
+        """Return every x at which it goes on below its track."""
+        return (*self.bottoms, *[x for x in self.sides if x not in self.rising])
+
+    @property
+    def rises(self) -> tuple[float, ...]:
+        """Return every x at which it goes on above its track."""
+        return (*self.tops, *self.rising)
+
     def span(self) -> tuple[float, float]:
         """Return the leftmost and the rightmost x."""
         xs = (*self.tops, *self.bottoms, *self.sides)
@@ -135,7 +145,7 @@ def _constraints(moving: list[Moving]) -> dict[int, list[int]]:
                 if crossing.bottoms == other.tops:
                     must.setdefault(index, []).append(other_index)
                 continue
-            if any(abs(top - bottom) < NEAR for top in crossing.tops for bottom in other.bottoms):
+            if any(abs(top - bottom) < NEAR for top in crossing.rises for bottom in other.falls):
                 must.setdefault(index, []).append(other_index)
     return must
 
@@ -161,9 +171,7 @@ def _uncrossed(moving: list[Moving], order: list[int], must: dict[int, list[int]
 def _met(upper: Moving, lower: Moving) -> int:
     """Return how often two nets cross if one of them lies above the other."""
     (high_start, high_end, above), (low_start, low_end, below) = upper, lower
-    falls = (*above.bottoms, *[x for x in above.sides if x not in above.rising])
-    rises = (*below.tops, *below.rising)
-    return sum(low_start < x < low_end for x in falls) + sum(high_start < x < high_end for x in rises)
+    return sum(low_start < x < low_end for x in above.falls) + sum(high_start < x < high_end for x in below.rises)
 
 
 def _ring(left: list[int], must: dict[int, list[int]]) -> list[int]:
