@@ -8,6 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, NamedTuple, Protocol, final
 
 from tl_core._errors import BackendUnsupportedError, MissingDependencyError
+from tl_core._near import meant
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
@@ -110,9 +111,11 @@ def backend(name: str) -> Backend:
     points = backend_entry_points()
     if name not in points:
         raise BackendUnsupportedError(
-            f"No backend is called {name!r}; installed: {', '.join(sorted(points)) or 'none'}.",
+            f"No backend is called {name!r}; installed: {', '.join(sorted(points)) or 'none'}.{meant(name, points)}",
             code="unknown_backend",
-            remedy=f"pip install tl-{name}" if name == "torch" else "pip install tl-preview-backends",
+            remedy="pip install tl-torch"
+            if name == "torch"
+            else f"install the distribution that registers {name!r} in the entry-point group 'torchlens.backends'",
             asked=name,
             installed=sorted(points),
         )

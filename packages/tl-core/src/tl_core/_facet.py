@@ -10,6 +10,7 @@ from tl_core._distance import UNREACHED
 from tl_core._payload import hand_out, location
 from tl_core._quantity import Bytes, Duration, Flops, Macs
 from tl_core._record import AliasRead, CallRecord, OpRecord, ParamRecord
+from tl_core._signature import fitting
 from tl_core._unsaved import absence, unavailable
 from tl_core._view import View
 
@@ -53,6 +54,7 @@ class PayloadFacet(View):
         """Why there is no value: `save='none' keeps no values`; empty where there is one, or no reason is known."""
         return "" if self.saved else absence(self._state, self._record.index).reason
 
+    @fitting("op.payload.materialize_out")
     def materialize_out(self) -> object:
         """The kept value, read from disk where it lies there.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, final
 from tl_core._errors import ConfigurationError, LookupFailedError
 from tl_core._lookup import look_up
 from tl_core._op import Op
+from tl_core._signature import fitting
 from tl_core._view import View
 
 if TYPE_CHECKING:
@@ -34,22 +35,27 @@ class Graph(View):
         """Number of edges."""
         return len(self._state.edges.parent_targets)
 
+    @fitting("trace.graph.parents")
     def parents(self, op: OpKey) -> tuple[Op, ...]:
         """The ops that `op` was computed from, in argument order."""
         return self._views(self._edges.parents(self._index(op)))
 
+    @fitting("trace.graph.children")
     def children(self, op: OpKey) -> tuple[Op, ...]:
         """The ops that were computed from `op`, in execution order."""
         return self._views(self._edges.children(self._index(op)))
 
+    @fitting("trace.graph.ancestors")
     def ancestors(self, op: OpKey) -> tuple[Op, ...]:
         """All ops that `op` depends on, in execution order."""
         return self._views(self._edges.upstream(self._index(op)))
 
+    @fitting("trace.graph.descendants")
     def descendants(self, op: OpKey) -> tuple[Op, ...]:
         """All ops that depend on `op`, in execution order."""
         return self._views(self._edges.downstream(self._index(op)))
 
+    @fitting("trace.graph.between")
     def between(self, start: OpKey, end: OpKey, paths: Paths = "all") -> tuple[Op, ...]:
         """The ops on the way from one op to another, both included.
 
@@ -89,6 +95,7 @@ class Graph(View):
             asked=paths,
         )
 
+    @fitting("trace.graph.cone")
     def cone(self, op: OpKey) -> tuple[Op, ...]:
         """Everything that `op` is connected to by a directed path: its ancestors, itself and its descendants."""
         index = self._index(op)

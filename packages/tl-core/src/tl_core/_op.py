@@ -14,6 +14,7 @@ from tl_core._grid import printable
 from tl_core._op_facts import OpFacts
 from tl_core._payload import hand_out
 from tl_core._quantity import Bytes
+from tl_core._signature import fitting
 from tl_core._source import Source
 
 if TYPE_CHECKING:
@@ -103,11 +104,13 @@ class Op(OpFacts):
         name = self._state.labels.op
         return tuple([name(child) for child in self._state.edges.children(self._record.index)])
 
+    @fitting("op.ancestors")
     def ancestors(self) -> tuple[str, ...]:
         """Labels of all ops that it depends on, in execution order."""
         name = self._state.labels.op
         return tuple([name(op) for op in self._state.edges.upstream(self._record.index)])
 
+    @fitting("op.descendants")
     def descendants(self) -> tuple[str, ...]:
         """Labels of all ops that depend on it, in execution order."""
         name = self._state.labels.op

@@ -21,7 +21,7 @@ from tl_core._html import to_html
 from tl_core._listing import Listing
 from tl_core._near import meant
 from tl_core._outline import Item, outline, tree_depth
-from tl_core._signature import fitting_options
+from tl_core._signature import fitting, fitting_options
 from tl_core._totals import DOT, footer, signature, unlisted
 from tl_core._tree import ModuleTree
 
@@ -101,6 +101,7 @@ class Summary:
         self.grid = grid
         """The table as data."""
 
+    @fitting("summary.text")
     def text(self, width: int | None = None, *, ascii_only: bool = False) -> str:
         """The table as plain text.
 
@@ -115,6 +116,7 @@ class Summary:
         text = "\n".join(lines)
         return text.translate(ASCII) if ascii_only else text
 
+    @fitting("summary.show")
     def show(self) -> None:
         """Print the table, with colours on a terminal."""
         # rich takes 40 ms to import, and plain text needs none of it

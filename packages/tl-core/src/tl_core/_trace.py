@@ -336,6 +336,7 @@ class Trace(View):
         status = validate_trace(self, GroundTruth(outputs=[outputs]))
         return bool(status) if status.state in {"passed", "failed"} else status
 
+    @fitting("trace.find_nan")
     def find_nan(self) -> FindNanResult:
         """The first op whose output holds a NaN, or else the first that made an infinity out of finite values."""
         return find_nan(self)
@@ -472,6 +473,7 @@ class Trace(View):
             annotations=state.annotations,
         )
 
+    @fitting("trace.cleanup")
     def cleanup(self) -> None:
         """Give the memory of the trace back now, whoever still holds it or its ops; afterwards it answers nothing.
 

@@ -54,7 +54,8 @@ def _left_out(rows: Sequence[Row]) -> str:
     """What is told of rows that are not shown."""
     names = [row.label for row in rows[:MAX_NAMED]]
     more = len(rows) - len(names)
-    others = f" and {more} others (--every, or show(every=True), prints them all)" if more else ""
+    word = "other" if more == 1 else "others"
+    others = f" and {more} {word} (--every, or show(every=True), prints them all)" if more else ""
     return f"{len(rows)} more, not found and nothing to do: {', '.join(names)}{others}."
 
 

@@ -67,6 +67,7 @@ def test_of_many_rows_that_are_left_out_the_first_are_named() -> None:
         "9 more, not found and nothing to do: Cloud0, Cloud1, Cloud2, Cloud3 and 5 others (--every, or show(every=True), "
         "prints them all)."
     )
+    assert "Cloud3 and 1 other (--every" in text_table(rows[:5], width=200)
 
 
 def test_every_row_is_shown_on_demand() -> None:

@@ -18,7 +18,13 @@ from tl_core import ArgumentTypeError, CaptureError, ReentrantTraceError, Trace,
 from tl_torch._compiled import note_unwrapped, source_of
 from tl_torch._seams_table import running
 from tl_torch._structure import tensors_in
-from tl_torch._torch_private import UninitializedTensorMixin, has_pre_hooks, is_functional_tensor, is_ordinary
+from tl_torch._torch_private import (
+    UninitializedTensorMixin,
+    has_pre_hooks,
+    is_functional_tensor,
+    is_ordinary,
+    own_children,
+)
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
@@ -54,7 +60,8 @@ def target_of(model: object, asked: str = "tl.trace") -> Target:
         asked: the function that it was given to, for messages.
 
     Raises:
-        CaptureError: it is scripted or exported (code `scripted_model`), or exported (`model_type_unsupported`).
+        CaptureError: it is scripted (code `scripted_model`), exported (`model_type_unsupported`), or a module whose
+            `__init__` has not run (`module_not_initialised`).
         ArgumentTypeError: it is no model (`model_type_unsupported`).
     """
     method = "__call__"
@@ -79,7 +86,36 @@ def target_of(model: object, asked: str = "tl.trace") -> Target:
             remedy="put the computation into an nn.Module: class Net(nn.Module): def forward(self, x): ...",
             model=named_kind(model),
         )
+    if "_modules" not in vars(model):
+        check_initialised(model)
     return Target(model=_unwrapped(model), method=method)
+
+
+def check_initialised(model: nn.Module) -> None:
+    """Refuse a model with a module whose class does not call `super().__init__()`.
+
+    Raises:
+        CaptureError: names one (`module_not_initialised`).
+    """
+    front: list[tuple[str, nn.Module]] = [("", model)]
+    seen: set[int] = set()
+    while front:
+        address, module = front.pop()
+        if id(module) in seen or isinstance(module, torch.jit.ScriptModule):
+            continue
+        seen.add(id(module))
+        if "_modules" not in vars(module):
+            kind = type(module).__name__
+            what = f"The module {address!r} ({kind})" if address else f"The model ({kind})"
+            raise CaptureError(
+                f"{what} was not initialised: it has no parameters, buffers or hooks, not even empty ones.",
+                code="module_not_initialised",
+                remedy=f"call super().__init__() first in {kind}.__init__",
+                address=address,
+                module=kind,
+            )
+        prefix = f"{address}." if address else ""
+        front.extend((prefix + name, child) for name, child in own_children(module).items() if child is not None)
 
 
 def _finished(trace: Trace, asked: str) -> ArgumentTypeError:

@@ -25,10 +25,10 @@ from tl_core import (
     unknown_option,
 )
 from tl_torch._capture import Recorder
-from tl_torch._collector import collections
 from tl_torch._diagnostics import Diagnostics
 from tl_torch._distributed_preflight import check_distributed, check_distributed_kinds, may_be_distributed
 from tl_torch._honesty import warn_of_kinds
+from tl_torch._interpreter import recording
 from tl_torch._live_names import live_names, refuse_parts
 from tl_torch._preflight import (
     Given,
@@ -36,6 +36,7 @@ from tl_torch._preflight import (
     arguments,
     bind,
     check_context,
+    check_initialised,
     check_tensors,
     named_kind,
     option_names,
@@ -188,7 +189,11 @@ class _Run:
         if spread:
             check_distributed(target.model, given.named())
         self._references = keeper.references
-        self._recorder = Recorder(self._builder, target.model, policy, keeper, _run.__code__)
+        try:
+            self._recorder = Recorder(self._builder, target.model, policy, keeper, _run.__code__)
+        except (AttributeError, KeyError):
+            check_initialised(target.model)
+            raise
         sources = self._recorder.sources
         self._inputs = list(given.tensors())
         tensors = [*self._inputs, *sources.unusual_state()]
@@ -206,7 +211,7 @@ class _Run:
     def trace(self) -> Trace:
         start = perf_counter_ns()
         try:
-            with collections:
+            with recording:
                 trace = self._record(start)
         except BaseException as error:
             partial = self._finish(start, "failed", None, reason=_in_one_line(error))

@@ -12,6 +12,7 @@ from tl_core import ModuleTruth
 from tl_torch._compiled import Eagerly, source_of
 from tl_torch._frames import caller
 from tl_torch._higher_order import is_own_compilation
+from tl_torch._interpreter import recording
 from tl_torch._seams_table import ModuleCallHandler, install, remove, suspended
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import current_functorch_level, snapshot, storage_key
@@ -113,7 +114,7 @@ def as_source(watcher: ModuleCallHandler) -> Generator[None, None, None]:
     passing = Passing()
     install(watcher, passing)
     try:
-        with unfused_attention(), passing.eagerly:
+        with recording, unfused_attention(), passing.eagerly:
             yield
     finally:
         remove()

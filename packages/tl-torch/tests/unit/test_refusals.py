@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 import torch
 from graphs import edges, named
@@ -10,6 +12,9 @@ from torch import Tensor, nn
 
 import tl_core
 import tl_torch as tl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 X = torch.ones(2, 4)
 
@@ -114,6 +119,36 @@ def test_exported_program() -> None:
     assert "module()" in error.remedy
     trace = tl.trace(program.module(), X)
     assert trace[-1].shape == (2, 2)
+
+
+class NeverBegun(nn.Module):
+    """Its `__init__` forgets that of `nn.Module`."""
+
+    def __init__(self) -> None:
+        self.scale = 2.0
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.scale
+
+
+@pytest.mark.parametrize("ask", [tl.trace, tl.validate])
+def test_model_whose_init_forgot_that_of_modules(ask: Callable[[nn.Module, Tensor], object]) -> None:
+    error = refused(lambda: ask(NeverBegun(), X))
+    assert isinstance(error, tl_core.CaptureError)
+    assert error.code == "module_not_initialised"
+    assert str(error) == (
+        "The model (NeverBegun) was not initialised: it has no parameters, buffers or hooks, not even empty ones.\n"
+        "  What to do: call super().__init__() first in NeverBegun.__init__"
+    )
+
+
+def test_part_of_a_model_whose_init_forgot_that_of_modules() -> None:
+    model = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.ReLU()))
+    model[1].add_module("scale", NeverBegun())
+    error = refused(lambda: tl.trace(model, X))
+    assert error.code == "module_not_initialised"
+    assert (error.fields["address"], error.fields["module"]) == ("1.scale", "NeverBegun")
+    assert str(error).startswith("The module '1.scale' (NeverBegun) was not initialised")
 
 
 def test_unknown_label_afterwards() -> None:

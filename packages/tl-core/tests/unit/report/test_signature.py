@@ -60,6 +60,72 @@ def trace():
             "trace.validate_forward_pass was not given 'outputs'.\n  What to do: trace.validate_forward_pass(outputs)",
         ),
         (
+            lambda trace: trace.graph.parents(),
+            "argument_missing",
+            "trace.graph.parents was not given 'op'.\n  What to do: trace.graph.parents(op)",
+        ),
+        (
+            lambda trace: trace.graph.children(1, 2),
+            "too_many_arguments",
+            "trace.graph.children takes at most 1 argument by position (op), and was given 2.\n"
+            "  What to do: leave them out",
+        ),
+        (
+            lambda trace: trace.graph.ancestors(label="relu_1"),
+            "unknown_option",
+            "trace.graph.ancestors has no option 'label'.\n  What to do: it takes op",
+        ),
+        (
+            lambda trace: trace.graph.descendants(opp="relu_1"),
+            "unknown_option",
+            "trace.graph.descendants has no option 'opp'. Did you mean 'op'?\n  What to do: it takes op",
+        ),
+        (
+            lambda trace: trace.graph.between("input_1", "relu_1", path="shortest"),
+            "unknown_option",
+            "trace.graph.between has no option 'path'. Did you mean 'paths'?\n  What to do: it takes start, end, paths",
+        ),
+        (
+            lambda trace: trace.graph.cone(),
+            "argument_missing",
+            "trace.graph.cone was not given 'op'.\n  What to do: trace.graph.cone(op)",
+        ),
+        (
+            lambda trace: trace.ops[1].ancestors(2),
+            "too_many_arguments",
+            "op.ancestors takes no arguments by position, and was given 1.\n  What to do: leave them out",
+        ),
+        (
+            lambda trace: trace.ops[1].descendants(depth=1),
+            "unknown_option",
+            "op.descendants has no option 'depth'.\n  What to do: it takes none",
+        ),
+        (
+            lambda trace: trace.ops[1].payload.materialize_out(lazy=True),
+            "unknown_option",
+            "op.payload.materialize_out has no option 'lazy'.\n  What to do: it takes none",
+        ),
+        (
+            lambda trace: trace.summary().text(ascii=True),
+            "unknown_option",
+            "summary.text has no option 'ascii'. Did you mean 'ascii_only'?\n  What to do: it takes width, ascii_only",
+        ),
+        (
+            lambda trace: trace.summary().show(80),
+            "too_many_arguments",
+            "summary.show takes no arguments by position, and was given 1.\n  What to do: leave them out",
+        ),
+        (
+            lambda trace: trace.find_nan(inputs=True),
+            "unknown_option",
+            "trace.find_nan has no option 'inputs'.\n  What to do: it takes none",
+        ),
+        (
+            lambda trace: trace.cleanup(True),
+            "too_many_arguments",
+            "trace.cleanup takes no arguments by position, and was given 1.\n  What to do: leave them out",
+        ),
+        (
             lambda trace: tl_core.compare(trace),
             "argument_missing",
             "tl.compare was not given 'b'.\n  What to do: tl.compare(a, b)",

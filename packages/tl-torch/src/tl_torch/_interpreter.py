@@ -1,0 +1,69 @@
+"""Settings of the interpreter that differ while a run is recorded."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from contextlib import suppress
+from typing import Self, final
+
+_NEVER = 1_000_000_000
+_OWN_FRAMES = 100
+"""Room for what recording itself calls, wherever the model stands."""
+_LARGEST_LIMIT = 2**31 - 1
+"""What `sys.setrecursionlimit` takes at most."""
+
+
+@final
+class Recording:
+    """Full garbage collections wait and functions may nest deeper, as long as something is being recorded.
+
+    A full collection visits everything that there is, and every value kept adds to that: during 100,000 ops several
+    of them take as long as the recording and free nothing. The younger generations are collected as ever, so a model
+    that leaves cycles behind does not fill the memory. Nothing is hung on the collections themselves: Python drops
+    what is raised there, an interruption by the user too.
+
+    A recorded module call takes twice the frames of a plain one, so a model that nests as deeply as Python lets it
+    needs twice the limit.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._recordings = 0
+        self._thresholds: tuple[int, int, int] = gc.get_threshold()
+        self._depth = sys.getrecursionlimit()
+
+    def __enter__(self) -> Self:
+        """Change the settings until the recording is over."""
+        with self._lock:
+            if not self._recordings:
+                self._thresholds = gc.get_threshold()
+                self._depth = sys.getrecursionlimit()
+                gc.set_threshold(*self._put_off)
+                sys.setrecursionlimit(self._deeper)
+            self._recordings += 1
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        with self._lock:
+            self._recordings -= 1
+            if self._recordings:
+                return
+            if gc.get_threshold() == self._put_off:  # else somebody has set others since
+                gc.set_threshold(*self._thresholds)
+            if sys.getrecursionlimit() == self._deeper:
+                with suppress(RecursionError):  # this thread stands deeper than that, which another one's run allowed
+                    sys.setrecursionlimit(self._depth)
+
+    @property
+    def _put_off(self) -> tuple[int, int, int]:
+        return (*self._thresholds[:2], _NEVER)
+
+    @property
+    def _deeper(self) -> int:
+        return min(2 * self._depth + _OWN_FRAMES, _LARGEST_LIMIT)
+
+
+recording = Recording()
+"""To be entered around each run."""
