@@ -10,11 +10,11 @@ from msgspec import Struct
 from tl_core import UnreplayableError
 from tl_torch._function_table import FunctionInfo, info_of
 from tl_torch._torch_private import (
+    WithoutFunctionMode,
     function_mode_depth,
     torch_function_disabled,
     torch_function_enabled,
     version_of,
-    without_function_mode,
 )
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class BackwardPasses:
         def run() -> list[torch.Tensor]:
             with torch_function_enabled():
                 if function_mode_depth() == recorder.depth:
-                    with without_function_mode():
+                    with WithoutFunctionMode():
                         original(*args, **kwargs)
                 else:
                     original(*args, **kwargs)

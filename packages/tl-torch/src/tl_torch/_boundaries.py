@@ -19,6 +19,7 @@ from tl_torch._higher_order import Applied, Heard, Lifted, held_params, is_own_c
 from tl_torch._seams_table import suspended
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import (
+    WithoutFunctionMode,
     compiler_backend,
     current_functorch_level,
     forward_code,
@@ -26,7 +27,6 @@ from tl_torch._torch_private import (
     innermost_dispatch_mode,
     torch_function_disabled,
     version_of,
-    without_function_mode,
 )
 
 if TYPE_CHECKING:
@@ -277,7 +277,7 @@ class Boundaries:
             "A higher-order operator ran inside a torch.func transform; what its functions read beside their arguments "
             "is not known.",
         )
-        with self.eagerly.suspended(), suspended(), without_function_mode(), self._recorder.aside():
+        with self.eagerly.suspended(), suspended(), WithoutFunctionMode(), self._recorder.aside():
             return compiled(*args, **kwargs)
 
     def _compiled_call(self, original: Callable[..., Any], how: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -285,7 +285,7 @@ class Boundaries:
         recorder = self._recorder
         options = {**how[1], "backend": speaking(compiler_backend(how[1].get("backend", "eager")))}
         start = perf_counter_ns()
-        with self.eagerly.suspended(), suspended(), without_function_mode(), recorder.aside(), Heard() as heard:
+        with self.eagerly.suspended(), suspended(), WithoutFunctionMode(), recorder.aside(), Heard() as heard:
             result = original(*how[0], **options)(*args, **kwargs)
         duration = perf_counter_ns() - start
         lifted = heard.lifted(result)

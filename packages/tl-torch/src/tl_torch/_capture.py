@@ -280,6 +280,8 @@ class Recorder(TorchFunctionMode):
         try:
             memory_key = storage_key(output)
             memory = self._memories.get(memory_key)
+            if memory is not None and memory.holder is not None:
+                memory = self.ledger.met(memory_key)
         except NO_STORAGE:
             memory_key, memory = 0, self.ledger.scattered(output, len(self.builder.ops))
         made = tuple(self.reader.parents_of(output, memory, info, own, aliases)) if aliases else own

@@ -58,6 +58,8 @@ class Memory(Struct, gc=False, eq=False):
     """Identity of the storage, or 0."""
     pin: int
     """Token that keeps the identity of the storage from being used again, or 0."""
+    holder: weakref.ref[torch.Tensor] | None = None
+    """In place of a pin: the tensor of the model that keeps the storage, while nothing else has shown or written it."""
     versions: set[int] | None = None
     """Values of version counters after writes that were seen; aliases may have counters of their own."""
     writes: list[Write] | None = None
@@ -70,6 +72,15 @@ class Memory(Struct, gc=False, eq=False):
     """How many of the writes have explained such a word."""
     latest: int = -1
     """Index of the op that wrote it last: -1 where none did, `UNSEEN` where anything may have."""
+
+    def secure(self) -> bool:
+        """Pin the identity of the storage, where its holder still has it; whether it has."""
+        tensor = None if self.holder is None else self.holder()
+        self.holder = None
+        if tensor is None or storage_key(tensor) != self.key:
+            return False
+        self.pin = pin_storage_key(tensor)
+        return True
 
     def note(self, version: int) -> None:
         """Note the version counter of a tensor after a write into this memory that was seen."""
@@ -104,6 +115,8 @@ class Memory(Struct, gc=False, eq=False):
 
     def add_write(self, write: Write) -> None:
         """Note a write."""
+        if self.holder is not None:
+            self.secure()
         if self.writes is None:
             self.writes = [write]
         else:
@@ -116,6 +129,8 @@ class Memory(Struct, gc=False, eq=False):
     def expose(self, tensor: torch.Tensor) -> None:
         """Note that memory of `tensor` can be written from outside from now on."""
         self.shared = True
+        if self.holder is not None:
+            self.secure()
         if self.exposed is None and self.owner is not None:
             self.exposed = Exposure(tensor)
             self.latest = UNSEEN  # so that every reader looks
@@ -157,9 +172,34 @@ class Ledger:
     def memory_of(self, tensor: torch.Tensor) -> Memory | None:
         """The memory of a tensor where it was met before."""
         try:
-            return self.memories.get(storage_key(tensor))
+            return self.met(storage_key(tensor))
         except NO_STORAGE:
             return None
+
+    def met(self, key: int) -> Memory | None:
+        """The memory with this identity where it was met before; its identity is pinned from now on."""
+        memory = self.memories.get(key)
+        if memory is not None and memory.holder is not None and not memory.secure():
+            del self.memories[key]  # what the model held there is gone, and the identity is in use again
+            return None
+        return memory
+
+    def hold(self, tensor: torch.Tensor, reference: weakref.ref[torch.Tensor], owner: ParamRecord | None) -> Memory:
+        """The memory of a tensor of the model before the run; pinned as soon as anything else shows or writes it.
+
+        Args:
+            tensor: the tensor.
+            reference: what leads to it.
+            owner: what it appears as; None where that shows later.
+        """
+        try:
+            key = storage_key(tensor)
+        except NO_STORAGE:
+            return Memory(None, True, 0, 0)
+        memory = self.met(key)
+        if memory is None:
+            memory = self.memories[key] = Memory(owner, True, key, 0, reference)
+        return memory
 
     def memory_for(self, tensor: torch.Tensor, owner: OpRecord | ParamRecord | None) -> Memory:
         """The memory of a tensor that was there before the run, or that nothing recorded has made.
@@ -172,7 +212,7 @@ class Ledger:
             key = storage_key(tensor)
         except NO_STORAGE:
             return Memory(None, True, 0, 0)
-        memory = self.memories.get(key)
+        memory = self.met(key)
         if memory is None:
             memory = self.memories[key] = Memory(owner, True, key, pin_storage_key(tensor))
         return memory
@@ -221,7 +261,7 @@ class Ledger:
         return [index for index, parts in self._parts if any(self._was_written(part, index) for part in parts)]
 
     def _was_written(self, tensor: torch.Tensor, after: int) -> bool:
-        memory = self.memories.get(storage_key(tensor))
+        memory = self.memory_of(tensor)
         return memory is not None and bool(last_writers(Region(tensor), memory.writes or (), after)[0])
 
     def close(self) -> None:

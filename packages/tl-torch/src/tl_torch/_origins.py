@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, final
 
 from tl_core import OpKind, OpRecord, ParamRecord
 from tl_torch._constants import find_constant
 from tl_torch._frames import caller
+from tl_torch._ledger import Entry
 from tl_torch._sources import CPU
-from tl_torch._torch_private import UninitializedTensorMixin, is_dead_transform_wrapper
+from tl_torch._torch_private import UninitializedTensorMixin, is_dead_transform_wrapper, version_of
 from tl_torch._writes import Region, last_writers
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     from tl_core import Frames, SavePolicy, TraceBuilder
     from tl_torch._frames import FrameWalker
-    from tl_torch._ledger import Entry, Ledger, Memory
+    from tl_torch._ledger import Ledger, Memory
     from tl_torch._module_calls import ModuleCalls
     from tl_torch._snapshot import Keeper
     from tl_torch._sources import Held, Sources
@@ -48,16 +50,18 @@ class Origins:
 
         Parameters are known from now on, and the memory of all that becomes an op when it is first read.
         """
-        ledger, known, unusual = self._ledger, self._known, self._sources.unusual
+        hold, known, unusual = self._ledger.hold, self._known, self._sources.unusual
         for key, param in self._sources.params.items():
-            tensor = param.tensor
-            if key not in known and not (key in unusual and isinstance(tensor, UninitializedTensorMixin)):
-                ledger.add(tensor, param.record, ledger.memory_for(tensor, param.record))
+            tensor, record = param.tensor, param.record
+            if key in known or (key in unusual and isinstance(tensor, UninitializedTensorMixin)):
+                continue
+            reference = weakref.ref(tensor)
+            known[key] = Entry(reference, record, version_of(tensor), hold(tensor, reference, record))
         for key, held in self._sources.held.items():
             tensor = held.reference()
             if tensor is None or key in known or (key in unusual and isinstance(tensor, UninitializedTensorMixin)):
                 continue
-            self._memories[key] = ledger.memory_for(tensor, None)
+            self._memories[key] = hold(tensor, held.reference, None)
 
     def adopt(self, tensor: torch.Tensor) -> Entry:
         """Find out where a tensor came from that no recorded call made."""

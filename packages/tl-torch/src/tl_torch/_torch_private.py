@@ -6,7 +6,7 @@ import ctypes
 import inspect
 import sys
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, final
 
 import torch
 from torch._ops import HigherOrderOperator as HigherOrderOperator
@@ -210,8 +210,29 @@ UninitializedTensorMixin: Any = cast("Any", torch.nn.parameter).UninitializedTen
 """Base of lazy parameters that have no shape yet."""
 
 
-without_function_mode: Any = cast("Any", torch.overrides)._pop_mode_temporarily
-"""Context in which the innermost function mode does not listen."""
+_overrides: Any = cast("Any", torch.overrides)
+_pop_mode, _push_mode = _overrides._pop_mode, _overrides._push_mode
+
+
+@final
+class WithoutFunctionMode:
+    """Context in which the innermost function mode does not listen, as torch's own does it but without a generator."""
+
+    __slots__ = ("_mode",)
+
+    def __enter__(self) -> Any:
+        mode = self._mode = _pop_mode()
+        return mode
+
+    def __exit__(self, *_: object) -> None:
+        _push_mode(self._mode)
+
+
+def mode_setter() -> tuple[Any, str, Callable[..., Any]]:
+    """What sets the innermost function mode aside for each call of torch's Python: module, name and function."""
+    name = "_pop_mode_temporarily"
+    context = cast("Callable[..., Any]", vars(_overrides)[name])
+    return _overrides, name, context
 
 
 def innermost_dispatch_mode() -> Any | None:

@@ -20,6 +20,7 @@ OWNERS = (
     torch.nn.Parameter,
     torch.autograd,
     torch.autograd.Function,
+    torch.overrides,
     torch.autograd.function.FunctionCtx,
     torch.jit.ScriptFunction,
     torch.utils.checkpoint,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from graphs import edges, named, run
 from torch import Tensor, nn
+from torch.utils.dlpack import from_dlpack
 
 import tl_torch as tl
 
@@ -74,3 +76,54 @@ def test_a_tensor_with_memory_of_unknown_origin() -> None:
     assert named(trace)[source].kind == "constant"
     assert torch.equal(named(trace)[source].out, torch.full((4,), 3.0))
     assert [gap.reason for gap in trace.gaps] == ["unseen_write"]
+
+
+class LetsGo(nn.Module):
+    """Lets go of each of its buffers, so that what those held is free for a tensor that no call of torch is seen to make."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for at in range(20):
+            self.register_buffer(f"b{at}", torch.full((16,), float(at)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        for at in range(20):
+            x = x + getattr(self, f"b{at}")
+            setattr(self, f"b{at}", None)
+            x = x * from_dlpack(np.full(16, 2.0, np.float32))
+        return x
+
+
+def test_memory_of_buffers_that_are_gone() -> None:
+    trace = tl.trace(LetsGo(), torch.ones(16), save="none")
+    parents = edges(trace)
+    for number in range(1, 21):
+        before = f"mul.{number - 1}" if number > 1 else "input.1"
+        assert parents[f"add.{number}"] == [before, f"buffer.{number}"]
+        assert parents[f"mul.{number}"] == [f"add.{number}", f"constant.{number}"]
+    assert [gap.reason for gap in trace.gaps] == ["unseen_source"] * 20
+
+
+def test_a_view_outlives_the_tensor_of_the_model_that_it_was_made_of() -> None:
+    """What holds the memory of a buffer may be a view of it alone; it is the buffer's memory all the same."""
+
+    class Keeps(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("state", torch.arange(16.0))
+
+        def forward(self, x: Tensor) -> Tensor:
+            view = self.state[4:8]
+            self.state = x
+            for _ in range(20):
+                x = x + 1
+            view.add_(x[:4])
+            return view[2:] * 2
+
+    trace = tl.trace(Keeps(), torch.zeros(16))
+    parents, ops = edges(trace), named(trace)
+    assert parents["getitem.1"] == ["buffer.1"]
+    assert parents["add_.1"] == ["getitem.1", "getitem.2"]
+    assert parents["getitem.3"] == ["add_.1"]
+    assert ops["mul.1"].out.tolist() == [2 * (6.0 + 20), 2 * (7.0 + 20)]
+    assert trace.capture_verified

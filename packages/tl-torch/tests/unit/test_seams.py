@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import types
+from typing import Any
 
 import pytest
 import torch
@@ -39,6 +40,7 @@ def test_only_the_declared_seams_change_during_a_run() -> None:
         "torch.compile",
         "FunctionCtx.mark_dirty",
         "torch.autograd._engine_run_backward",
+        "torch.overrides._pop_mode_temporarily",
         "flags",
     }
     assert "torch function modes" in model.changed
@@ -158,3 +160,55 @@ def test_modules_of_other_threads_run_as_ever_during_a_capture() -> None:
     assert torch.equal(outcome[0], other(X))
     assert [op.func_name for op in trace.ops if op.kind == "op"] == ["add"]
     assert [module.address for module in trace.modules] == [""]
+
+
+def test_setting_a_function_mode_aside_is_restored_by_identity() -> None:
+    before = vars(torch.overrides)["_pop_mode_temporarily"]
+    during: list[object] = []
+
+    class Notes(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            during.append(vars(torch.overrides)["_pop_mode_temporarily"])
+            return x + 1
+
+    tl.trace(Notes(), X)
+    assert during[0] is not before
+    assert vars(torch.overrides)["_pop_mode_temporarily"] is before
+
+
+class Names(torch.overrides.TorchFunctionMode):
+    """Notes which functions it sees, and the number of modes that run while it does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, int]] = []
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        self.seen.append((func.__name__, torch._C._len_torch_function_stack()))
+        return func(*args, **(kwargs or {}))
+
+
+def test_function_modes_see_what_they_see_without_a_trace_and_stay_where_they_are_after_an_exception() -> None:
+    class Uses(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            self.outer, self.inner = Names(), Names()
+            depth = torch._C._len_torch_function_stack()
+            with self.outer, self.inner:
+                y = nn.functional.relu(x)
+                with pytest.raises(ValueError, match="probability"):
+                    nn.functional.dropout(x, 2.0)
+                self.left = torch._C._len_torch_function_stack() - depth
+                return nn.functional.layer_norm(y, (4,))
+
+    plain, traced = Uses(), Uses()
+    plain(X)
+    tl.trace(traced, X)
+    assert [name for name, _ in plain.inner.seen] == [name for name, _ in traced.inner.seen]
+    assert [name for name, _ in plain.outer.seen] == [name for name, _ in traced.outer.seen]
+    assert [name for name, _ in traced.outer.seen if name in {"relu", "dropout", "layer_norm"}] == [
+        "relu", "dropout", "layer_norm",
+    ]  # fmt: skip
+    assert [depth + 1 for _, depth in plain.inner.seen] == [depth for _, depth in traced.inner.seen]
+    assert plain.left == traced.left == 2
