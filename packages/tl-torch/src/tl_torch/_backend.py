@@ -34,12 +34,9 @@ class TorchBackend:
 
     def to_host(self, value: object) -> HostArray:
         """Copy a payload into host memory."""
-        tensor = cast("torch.Tensor", value).detach()
-        plain = (
-            tensor.to("cpu").resolve_conj().resolve_neg().to_dense()
-            if tensor.layout is not torch.strided
-            else (tensor.to("cpu").resolve_conj().resolve_neg())
-        )
+        plain = cast("torch.Tensor", value).detach().to("cpu").resolve_conj().resolve_neg()
+        if plain.layout is not torch.strided:
+            plain = plain.to_dense()
         data = host_bytes(plain.contiguous()) if plain.numel() else memoryview(b"")
         return HostArray(dtype=str(plain.dtype).rpartition(".")[2], shape=tuple(plain.shape), data=data)
 
@@ -56,10 +53,10 @@ class TorchBackend:
         """Where the elements of a payload lie, without touching them.
 
         Raises:
-            TypeError: they lie nowhere, or not in one block; the message says what such a value is.
+            TypeError: they lie nowhere, not in one block, or mean nothing alone; the message says what such a value is.
         """
         tensor = cast("torch.Tensor", value)
-        if (kind := _scattered_kind(tensor)) is not None:
+        if (kind := _unusual_kind(tensor)) is not None:
             raise TypeError(kind)
         if tensor.layout is not torch.strided:  # `to_host` spreads its elements out
             return MemoryKey(
@@ -112,8 +109,10 @@ class TorchBackend:
         return TorchExaminer()
 
 
-def _scattered_kind(tensor: torch.Tensor) -> str | None:
-    """What a tensor is whose elements cannot be read as one block; None for an ordinary one."""
+def _unusual_kind(tensor: torch.Tensor) -> str | None:
+    """What a tensor is whose elements cannot be read as one block, or need a scale; None for an ordinary one."""
+    if tensor.is_quantized:
+        return "a quantized tensor"
     if tensor.is_nested:
         return "a nested tensor"
     if tensor.is_meta:

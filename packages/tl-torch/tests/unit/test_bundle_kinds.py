@@ -46,10 +46,12 @@ class Runs(nn.Module):
 KINDS = {
     "a nested tensor": lambda x: torch.nested.as_nested_tensor([x[0], x[1, :2]]),
     "a meta tensor": lambda x: x.to("meta"),
+    "a quantized tensor": lambda x: torch.quantize_per_tensor(x, 0.125, 3, torch.quint8),
     "a Wrapper without memory of its own": lambda x: Wrapper(x) + 1,
 }
 
 
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
 @pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_value_that_is_no_block_of_elements(kind: str, tmp_path: Path) -> None:
@@ -62,3 +64,13 @@ def test_a_value_that_is_no_block_of_elements(kind: str, tmp_path: Path) -> None
     assert not list(tmp_path.iterdir())
     loaded = tl.load(trace.save(tmp_path / "run.tlspec", level="audit"))
     assert [op.label for op in loaded.ops] == [op.label for op in trace.ops]
+
+
+@pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor")
+def test_the_rest_of_a_quantized_run_is_saved(tmp_path: Path) -> None:
+    model = Runs(lambda x: torch.relu(torch.quantize_per_tensor(x, 0.125, 3, torch.qint8)).dequantize())
+    x = torch.tensor([[-1.0, 0.5, 0.3]])
+    trace = tl.trace(model, x, save=tl.where(lambda op: not op.dtype.startswith("q")))
+    loaded = tl.load(trace.save(tmp_path / "run.tlspec"))
+    assert [op.label for op in loaded.ops if op.payload.saved] == ["input_1:1", "dequantize_1_3:1", "output_1:1"]
+    assert torch.equal(loaded["dequantize_1"].out, torch.tensor([[0.0, 0.5, 0.25]]))
