@@ -25,6 +25,7 @@ from tl_torch._perturb import Perturbations
 from tl_torch._replay_layout import laid_out
 from tl_torch._replay_table import (
     INDEX_AT,
+    OF_A_LEVEL,
     OVERWRITING,
     SHAPE_ONLY_FIRST,
     SHAPE_ONLY_SECOND,
@@ -104,6 +105,8 @@ class TorchExaminer:
             raise UnreplayableError("function_missing", "the function was not kept")
         if self.gradient(call):
             return Replayed(self._gradients(call))
+        if call.name in OF_A_LEVEL:
+            raise UnreplayableError("dual_level", "the level of forward-mode differentiation that it belongs to has ended")
         info = self._functions.get(function)
         if info is None:
             info = self._functions[function] = describe(function)

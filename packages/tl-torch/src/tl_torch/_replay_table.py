@@ -37,6 +37,9 @@ OVERWRITING = frozenset({
 UNCHECKED = frozenset({"fused_moving_avg_obs_fake_quant", "_fused_moving_avg_obs_fq_helper"})
 """Functions that read memory as their arguments say, without a check: other arguments would end the process."""
 
+OF_A_LEVEL = frozenset({"_make_dual", "_unpack_dual"})
+"""Functions that belong to a level of forward-mode differentiation, which ends with the run."""
+
 UNINITIALISED = frozenset({
     "empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted", "resize_", "resize_as_",
 })  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.autograd import forward_ad
 
 import tl_torch as tl
 from tl_core import ArtifactError, ConfigurationError, TorchLensWarning
@@ -235,6 +236,27 @@ def test_nested_tensors_are_not_judged() -> None:
         assert not tl.validate(Runs(ragged), X)
     with pytest.warns(TorchLensWarning, match="nested_tensor x2"):
         assert not tl.validate(Runs(lambda self, x: torch.nested.as_nested_tensor([x[:1], x]) * 2), X)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+def test_dual_numbers_are_not_judged_and_what_is_computed_with_them_is() -> None:
+    """Their level has ended when the run has."""
+
+    def pushed(self: Any, x: torch.Tensor) -> torch.Tensor:
+        with forward_ad.dual_level():
+            y = forward_ad.make_dual(x, torch.full_like(x, 3)) ** 2
+            value, tangent = forward_ad.unpack_dual(y)
+            return value + tangent
+
+    trace = tl.trace(Runs(pushed), X)
+    assert torch.equal(trace.outputs[0].out, X**2 + 6 * X)
+    assert trace.capture_verified
+    with pytest.warns(TorchLensWarning, match="nothing was wrong, and not everything could be checked: dual_level x3"):
+        assert tl.validate(Runs(pushed), X) is False
+    status = tl.validation(Runs(pushed), X)
+    assert (status.state, status.failed_node_count) == ("unverified", 0)
+    assert status.unverified_reason_counts == {"dual_level": 3}
+    assert status.replayed_node_count == 3  # full_like, pow, add
 
 
 def test_a_fill_value_is_not_degenerate() -> None:
