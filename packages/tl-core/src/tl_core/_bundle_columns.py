@@ -45,6 +45,7 @@ class OpColumns(msgspec.Struct, kw_only=True):
     payload: Codes
     address: Codes
     module: Codes
+    own_params: Groups
 
 
 class CallColumns(msgspec.Struct, kw_only=True):

@@ -231,6 +231,7 @@ def _add_ops(tables: Tables, records: Records, payload: Callable[[int], object])
     _check("ops.grad_fn", columns.grad_fn, -1, len(tables.strings))
     _check("ops", chain(columns.dtype, columns.device, columns.address), 0, len(tables.strings))
     _check("ops.shape", columns.shape, 0, len(shapes))
+    _check("ops.own_params", chain.from_iterable(columns.own_params), 0, len(records.params))
     calls: list[CallRecord | None] = [*records.calls, None]
     module_calls: list[ModuleCallRecord | None] = [*records.module_calls, None]
     for row in range(count):
@@ -251,6 +252,7 @@ def _add_ops(tables: Tables, records: Records, payload: Callable[[int], object])
             payload(columns.payload[row]),
             tables.strings[columns.address[row]],
             module_calls[columns.module[row]],
+            columns.own_params[row],
         )
         if (record.call is None) == (record.kind == "op"):
             raise TableError(f"op {row} of kind {record.kind} belongs to call {columns.call[row]}")

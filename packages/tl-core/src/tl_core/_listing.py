@@ -99,7 +99,7 @@ class Listing:
     def _params(self, op: OpRecord) -> tuple[int, int, int]:
         """Sizes of the parameters that an op reads: first read here, read before, and trainable of the former."""
         new = tied = trainable = 0
-        for index in op.call.params if op.call is not None else ():
+        for index in op.params:
             param = self._state.records.params[index]
             size = prod(param.shape)
             if index in self._used:

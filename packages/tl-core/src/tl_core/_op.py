@@ -120,12 +120,9 @@ class Op(OpFacts):
 
     @property
     def params(self) -> tuple[str, ...]:
-        """Addresses of the parameters that the call read."""
-        call = self._record.call
-        if call is None:
-            return ()
+        """Addresses of the parameters that the call read, or that an output of the model is."""
         params = self._state.records.params
-        return tuple([params[index].address for index in call.params])
+        return tuple([params[index].address for index in self._record.params])
 
     # recurrence
 

@@ -25,15 +25,9 @@ class Param(StateTensor[ParamRecord]):
 
     @property
     def ops(self) -> tuple[Op, ...]:
-        """The ops that read it."""
+        """The ops that read it, and the outputs of the model that it is."""
         index = self._record.index
-        return tuple(
-            [
-                self._state.op(op.index)
-                for op in self._state.records.ops
-                if op.call is not None and index in op.call.params
-            ]
-        )
+        return tuple([self._state.op(op.index) for op in self._state.records.ops if index in op.params])
 
     def __repr__(self) -> str:
         frozen = "" if self.requires_grad else ", frozen"

@@ -168,6 +168,13 @@ class OpRecord(Struct, gc=False, eq=False):
     """Where a source or output lives: `x`, `bn.running_mean`, `global:TABLE`, `[0].logits`; else empty."""
     module: ModuleCallRecord | None
     """The innermost module call in which it appeared."""
+    own_params: tuple[int, ...] = ()
+    """Indices of the parameters that an output of the model is or shows; those of a computed op stand on its call."""
+
+    @property
+    def params(self) -> tuple[int, ...]:
+        """Indices of the parameters that it reads."""
+        return self.own_params if self.call is None else self.call.params
 
     def __repr__(self) -> str:
         what = self.address if self.call is None else self.call.name

@@ -204,10 +204,7 @@ def _children(table: _Table) -> ColumnValues:
 
 def _param_names(table: _Table) -> ColumnValues:
     names = [param.address for param in table.records.params]
-    return [
-        tuple([names[index] for index in op.call.params]) if op.call is not None and op.call.params else ()
-        for op in table.ops
-    ]
+    return [tuple([names[index] for index in op.params]) for op in table.ops]
 
 
 def _layer_labels(table: _Table) -> ColumnValues:

@@ -101,6 +101,7 @@ def _params(records: Records, cost: TraceCost) -> str:
 
 def _unread(records: Records) -> int:
     read = {index for call in records.calls for index in call.params}
+    read.update(index for op in records.ops for index in op.own_params)
     return sum(prod(param.shape) for param in records.params if param.index not in read) if records.calls else 0
 
 

@@ -337,6 +337,7 @@ class Recorder(TorchFunctionMode):
         record = self.builder.source(
             "output", address, shape, tensor.dtype, tensor.device, tensor.requires_grad, None, parents
         )  # fmt: skip
+        record.own_params = packed(reader.params)
         if self._save_all or (self._save_some and self._policy.wants(record)):
             record.payload = self._keeper.keep(tensor, memory)
         return record

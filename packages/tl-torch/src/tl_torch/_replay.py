@@ -106,7 +106,9 @@ class TorchExaminer:
         if self.gradient(call):
             return Replayed(self._gradients(call))
         if call.name in OF_A_LEVEL:
-            raise UnreplayableError("dual_level", "the level of forward-mode differentiation that it belongs to has ended")
+            raise UnreplayableError(
+                "dual_level", "the level of forward-mode differentiation that it belongs to has ended"
+            )
         info = self._functions.get(function)
         if info is None:
             info = self._functions[function] = describe(function)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
 import torch
@@ -11,6 +12,9 @@ from graphs import edges, run
 from torch import Tensor, nn
 
 import tl_torch as tl
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 X = torch.ones(2)
 Pair = namedtuple("Pair", ["a", "b"])
@@ -128,3 +132,32 @@ def test_the_value_returned_is_the_models_own_object() -> None:
     tl.trace(Keeps(), X)
     assert type(kept[0]["y"]) is Tensor
     assert kept[0]["y"].tolist() == [2, 2]
+
+
+class ReturnsWeights(nn.Module):
+    """Returns parameters themselves beside what it computes, one of them tied."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.codes = nn.Parameter(torch.arange(6.0).reshape(3, 2))
+        self.linear = nn.Linear(2, 2)
+        self.same = self.linear.weight
+        self.idle = nn.Parameter(torch.zeros(5))
+
+    def forward(self, x: Tensor) -> object:
+        return self.linear(x), self.codes, {"tied": self.same}
+
+
+def test_a_parameter_that_the_model_returns_is_read_by_the_output_that_it_is(tmp_path: Path) -> None:
+    trace = tl.trace(ReturnsWeights(), torch.ones(1, 2))
+    for one in (trace, tl.load(trace.save(tmp_path / "run.tlspec"))):
+        assert [(op.address, op.parents, op.params) for op in one.outputs] == [
+            ("0", ("linear_1_1:1",), ()),
+            ("1", (), ("codes",)),
+            ("2.tied", (), ("same",)),
+        ]
+        assert [op.label for op in one.params["codes"].ops] == ["output_2:1"]
+        assert [op.label for op in one.params["same"].ops] == ["linear_1_1:1", "output_3:1"]
+        assert one.params["idle"].ops == ()
+        assert "5 not used in this run" in str(one.summary())
+    assert tl.validate(ReturnsWeights(), torch.ones(1, 2)) is True
