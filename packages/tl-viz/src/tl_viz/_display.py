@@ -9,7 +9,7 @@ from tl_viz._bridges import bridges, upright_ways
 from tl_viz._ends import place_ends
 from tl_viz._layout import Direction, Geometry, Rect
 from tl_viz._measure import EDGE_LABEL_SIZE, END_SIZE, MARK_SIZE, SLOT_SIZE, text_width
-from tl_viz._scene import Box, Node, Scene, TextRow, walk
+from tl_viz._scene import NO_BRANCHES, Box, Node, Scene, TextRow, walk
 
 if TYPE_CHECKING:
     from tl_viz._theme import Theme
@@ -26,7 +26,13 @@ MADE_SIZE = 11.0
 PLUS_HALF, PLUS_INSET = 4.5, 8.0
 """Half the size of the sign of a closed box, and how far its middle lies from the corner."""
 TITLE_ROOM, MADE_ROOM = 24.0, 18.0
-"""Height of the title, and of the line under it."""
+"""Height of the title, and of each line under it."""
+SAMPLE_WIDTH, SAMPLE_HEIGHT, SAMPLE_BAR = 16.0, 9.0, 3.0
+"""Size of a small box that shows a sign, and thickness of the bar on it."""
+JOINS_WIDTH = 460.0
+"""A narrower picture becomes so wide for what is said of joins."""
+BESIDE = 5.0
+"""Distance from such a box to the words beside it."""
 
 Point = tuple[float, float]
 
@@ -105,7 +111,8 @@ def display(
     scene: Scene, geometry: Geometry, theme: Theme, *, title: str = "", direction: Direction = "topdown"
 ) -> Display:
     """Return the display list of a scene that has been laid out: frames, then lines, then nodes, then notes."""
-    head = MARGIN + (TITLE_ROOM if title else 0.0) + (MADE_ROOM if scene.made else 0.0)
+    said = bool(scene.made) + bool(scene.joins)
+    head = MARGIN + (TITLE_ROOM if title else 0.0) + MADE_ROOM * said
     groups: list[Group] = []
     nodes: list[Group] = []
     depth: dict[str, int] = {scene.root.key: 0}
@@ -127,20 +134,40 @@ def display(
     groups += _marks(geometry, theme, head)
     width = geometry.width + 2 * MARGIN
     height = geometry.height + head + MARGIN
-    if title:
-        words = _words(MARGIN, 22.0, TextRow(text=title, size=13.0, bold=True), theme)
-        groups.append(Group("title", "note", (words,)))
-        width = max(width, words.width + 2 * MARGIN)
-    if scene.made:
-        words = _words(MARGIN, head - MADE_ROOM, TextRow(text=scene.made, size=MADE_SIZE), theme)
-        groups.append(Group("made", "note", (words,)))
-        width = max(width, words.width + 2 * MARGIN)
+    for group in _heading(scene, title, (head, width), theme, direction):
+        groups.append(group)
+        words = group.shapes[-1]
+        width = max(width, words.x + words.width + MARGIN) if isinstance(words, Words) else width
     for number, note in enumerate(scene.notes):
         words = _words(MARGIN, height + 4, TextRow(text=note, size=NOTE_SIZE, muted=True), theme)
         groups.append(Group(f"note-{number}", "note", (words,)))
         height += NOTE_SIZE + 6
         width = max(width, words.width + 2 * MARGIN)
     return Display(width, height + (6 if scene.notes else 0), theme.background, tuple(groups), title)
+
+
+def _heading(scene: Scene, title: str, size: tuple[float, float], theme: Theme, direction: Direction) -> list[Group]:
+    """Return the title, what the network is made of, and where branches join.
+
+    `size` is their height with the margin below, and the width of the picture, which decides how much is said of joins.
+    """
+    head, width = size
+    groups: list[Group] = []
+    if title:
+        groups.append(Group("title", "note", (_words(MARGIN, 22.0, TextRow(text=title, size=13.0, bold=True), theme),)))
+    y = head - MADE_ROOM
+    if scene.joins:
+        some = scene.joins[0] != NO_BRANCHES
+        shapes = join_sample(MARGIN, y - MADE_SIZE * 0.36, theme, direction) if some else []
+        x = MARGIN + (SAMPLE_WIDTH + BESIDE if shapes else 0.0)
+        room = max(width, JOINS_WIDTH) - x - MARGIN
+        text = next((one for one in scene.joins if text_width(one, MADE_SIZE) <= room), scene.joins[-1])
+        groups.append(Group("joins", "note", (*shapes, _words(x, y, TextRow(text=text, size=MADE_SIZE), theme))))
+        y -= MADE_ROOM
+    if scene.made:
+        words = _words(MARGIN, y, TextRow(text=scene.made, size=MADE_SIZE), theme)
+        groups.append(Group("made", "note", (words,)))
+    return groups
 
 
 def _moved(rect: Rect, head: float) -> Rect:
@@ -196,6 +223,12 @@ def join_bar(rect: Rect, theme: Theme, direction: Direction, width: float = JOIN
         "rightleft": ((right - inward, top - over), (right - inward, low + over)),
     }[direction]
     return Stroke((line,), (False,), theme.line, width)
+
+
+def join_sample(x: float, y: float, theme: Theme, direction: Direction) -> list[Shape]:
+    """Return a small box with such a bar; `y` is its middle."""
+    rect = Rect(x, y - SAMPLE_HEIGHT / 2, SAMPLE_WIDTH, SAMPLE_HEIGHT)
+    return [Bar(*rect, 2.0, *theme.nodes["op"], 1.0), join_bar(rect, theme, direction, SAMPLE_BAR)]
 
 
 def plus(x: float, y: float, colour: str, ground: str, half: float = PLUS_HALF) -> list[Shape]:

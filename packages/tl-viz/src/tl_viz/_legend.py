@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tl_viz._display import MARGIN, Bar, Display, Group, Shape, Stroke, Words, join_bar, plus
-from tl_viz._layout import Direction, Rect
+from tl_viz._display import (
+    BESIDE,
+    MARGIN,
+    SAMPLE_HEIGHT,
+    SAMPLE_WIDTH,
+    Bar,
+    Display,
+    Group,
+    Shape,
+    Stroke,
+    Words,
+    join_sample,
+    plus,
+)
 from tl_viz._measure import text_width
 from tl_viz._scene import Box, Node, walk
 
 if TYPE_CHECKING:
+    from tl_viz._layout import Direction
     from tl_viz._scene import Scene
     from tl_viz._theme import Theme
 
 SIZE = 9.0
 ROW = 15.0
-SAMPLE_WIDTH, SAMPLE_HEIGHT = 16.0, 9.0
 SHEET = 2.0
-BESIDE, APART = 5.0, 16.0
-"""Distance from a sample to its words, and from there to the next sample."""
+APART = 16.0
+"""Distance from the words of a sample to the next sample."""
 
 MOST_ROWS = 3
 """A picture that is too narrow for its legend in so many rows becomes wider."""
 
 STEP = 12.0
+COUNTED = re.compile(r"[\d,…]+ tensors(, )?")
 ATTENTION = {"q": "query", "k": "key", "v": "value", "m": "mask"}
 
 
@@ -88,8 +102,10 @@ def _of_items(nodes: list[Node], boxes: list[Box]) -> list[Sign]:
     signs: list[Sign] = []
     if any(node.learned and not node.tint for node in nodes):
         signs.append(Sign(key="tinted", meaning="has parameters"))
+    held = [role for role in ("buffer", "constant") if any(node.role == role for node in nodes)]
     if any(node.joins for node in nodes):
-        signs.append(Sign(key="joins", meaning="branches join"))
+        uncounted = " and ".join(["parameters", *[f"{role}s" for role in held]])
+        signs.append(Sign(key="joins", meaning=f"two or more tensors meet ({uncounted} not counted)"))
     if any(node.role == "module" and not node.marked for node in nodes):
         signs.append(Sign(key="closed", meaning="closed, more inside"))
     if any(item.copies > 1 for item in (*nodes, *boxes)):
@@ -98,7 +114,6 @@ def _of_items(nodes: list[Node], boxes: list[Box]) -> list[Sign]:
         signs.append(Sign(key="marked", meaning="highlighted or edited"))
     if any(node.role == "hook" for node in nodes):
         signs.append(Sign(key="hook", meaning="an edit of the run"))
-    held = [role for role in ("buffer", "constant") if any(node.role == role for node in nodes)]
     if held:
         signs.append(Sign(key="held", meaning=" or ".join(held)))
     if any(box.role == "segment" for box in boxes):
@@ -136,6 +151,11 @@ def _of_lines(shown: Display, scene: Scene, nodes: list[Node]) -> list[Sign]:
     written = [shape for group in shown.groups if group.kind == "slot" for shape in group.shapes]
     words = [shape for shape in written if isinstance(shape, Words)]
     ends = {one.text for one in words if one.bold}
+    numbers = [text.partition(", ")[0] for text in ends if COUNTED.match(text)]
+    if numbers:
+        sample = min(numbers, key=lambda text: (len(text), text))
+        signs.append(Sign(key="tensors", meaning="at a line: it carries so many", sample=sample))
+    ends = {COUNTED.sub("", text) for text in ends} - {""}
     if ends:
         signs.append(_ends(ends))
     arguments = {part for one in words if not one.bold for part in one.text.split(",")}
@@ -191,12 +211,12 @@ def _sample(sign: Sign, x: float, y: float, theme: Theme, direction: Direction) 
         return [Words(x, y + SIZE * 0.36, sign.sample, SIZE, bold, colour, sign.sample_width)]
     if sign.key in {"carried", "faint", "bridge"}:
         return _line_sample(sign.key, x, y, theme)
+    if sign.key == "joins":
+        return join_sample(x, y, theme, direction)
     boxes = _box_sample(sign.key, x, y, theme)
     if sign.key == "closed":
         fill, stroke = theme.nodes["module"]
         return [*boxes, *plus(x + SAMPLE_WIDTH - SAMPLE_HEIGHT / 2, y, stroke, fill, 3.0)]
-    if sign.key == "joins":
-        return [*boxes, join_bar(Rect(x, y - SAMPLE_HEIGHT / 2, SAMPLE_WIDTH, SAMPLE_HEIGHT), theme, direction, 3.0)]
     return boxes
 
 
@@ -216,7 +236,6 @@ def _box_sample(key: str, x: float, y: float, theme: Theme) -> list[Shape]:
     paints = {
         "tinted": (*theme.learned, 1.0),
         "closed": (*nodes["module"], 1.0),
-        "joins": (*nodes["op"], 1.0),
         "stack": (nodes["op"][0], theme.run, 0.8),
         "marked": (nodes["op"][0], theme.mark, 2.2),
         "hook": (*nodes["hook"], 1.0),

@@ -95,6 +95,8 @@ class Network:
     """Number of the function call that made each op; 0 for what no call made. Outputs of one call share it."""
     turns: dict[int, dict[int, str]] = field(default_factory=dict[int, dict[int, str]])
     """Op -> op that it reads -> which rounds of a loop give or read that tensor; only in a rolled picture."""
+    joins: dict[int, int] = field(default_factory=dict[int, int])
+    """Op -> in how many of its passes it reads two or more tensors that the run computed, or that were given to it."""
     outputs: dict[int, str] = field(default_factory=dict[int, str])
     """Op -> which output of its call it is, for calls with several: `values`, `output 1 of 3`."""
     indices: dict[int, str] = field(default_factory=dict[int, str])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tl_core import LookupFailedError
 from tl_viz._detail import detail_of
 from tl_viz._measures import attribute, measure
+from tl_viz._meets import meets_of
 from tl_viz._network import Call, Network
 from tl_viz._roll import roll
 from tl_viz._slot import slots_of
@@ -106,6 +107,7 @@ def read(trace: Trace, options: Options) -> Network:
         owners=[op.label for op in ops],
         made_by=[op.func_call_id for op in ops],
         turns=turns_of(ran, place) if rolled else {},
+        joins=meets_of(ran, place, views=options.collapse not in {"none", 0.0}),
         title=_title(trace),
     )
     network = _with_functions(_with_words(network, trace, every, ops, place), ops, calls)

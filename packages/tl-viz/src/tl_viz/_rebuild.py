@@ -70,6 +70,7 @@ def _renumbered(network: Network, here: dict[int, int]) -> Network:
         tints=table(network.tints),
         sizes=table(network.sizes),
         places=table(network.places),
+        joins=table(network.joins),
         weights=table(network.weights),
         outputs=table(network.outputs),
         indices=table(network.indices),

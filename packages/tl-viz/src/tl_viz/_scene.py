@@ -18,6 +18,10 @@ EdgeRole = Literal["data", "loop", "faint"]
 """A tensor, a tensor carried to the next round of a loop, or a tensor that no output needs."""
 
 
+NO_BRANCHES = "no branches"
+"""What is said where branches join, where they do nowhere."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextRow:
     """One line of text in a node or in the title of a box."""
@@ -63,7 +67,7 @@ class Node:
     learned: bool = False
     """Whether it holds parameters."""
     joins: bool = False
-    """Whether lines of different items meet in it."""
+    """Whether two or more tensors meet in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +118,8 @@ class Scene:
     """Every visible connection."""
     made: str = ""
     """The line under the title: what the network is made of."""
+    joins: tuple[str, ...] = ()
+    """The line below it, which says where branches join: in full, and shorter for narrow pictures."""
     notes: tuple[str, ...] = field(default=())
     """Lines that stand under the picture: what was left out, and why."""
 

@@ -40,8 +40,8 @@ def load(name):
     fields["weights"] = {int(op): tuple(names) for op, names in fields["weights"].items()}
     fields["extents"] = {name: tuple(shape) for name, shape in fields["extents"].items()}
     fields["within"] = {int(op): tuple(path) for op, path in fields["within"].items()}
-    for column in ("outputs", "indices", "details"):
-        fields[column] = {int(op): text for op, text in fields[column].items()}
+    for column in ("outputs", "indices", "details", "joins"):
+        fields[column] = {int(op): found for op, found in fields[column].items()}
     fields["slots"] = {
         int(op): {int(parent): text for parent, text in slots.items()} for op, slots in fields["slots"].items()
     }

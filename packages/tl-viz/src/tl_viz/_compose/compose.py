@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from tl_viz._compose.address import address_of
 from tl_viz._compose.around import Around
+from tl_viz._compose.branches import joins_lines, joins_text
 from tl_viz._compose.follow import follow
 from tl_viz._compose.joined import arguments_of
 from tl_viz._compose.label import Wishes, box_size, frame_title, names, node_rows
 from tl_viz._compose.made import made_of
-from tl_viz._compose.meet import meeting
+from tl_viz._compose.meet import Meets, kinds_shown, meeting, meets_in
 from tl_viz._compose.noun import noun_of
 from tl_viz._compose.sums import COMPUTED, calls_of, is_one_call, ops_of, ops_text, params_text, rounds_of
 from tl_viz._compose.trail import draw_edges
@@ -34,11 +35,12 @@ class _Work:
     theme: Theme
     wishes: Wishes
     frames: bool
+    meets: Meets
     keys: dict[int, str] = field(default_factory=dict[int, str])
     used: set[str] = field(default_factory=set[str])
     faint: set[str] = field(default_factory=set[str])
     joins: set[int] = field(default_factory=set[int])
-    """ids of the visible branches at which lines of different items meet."""
+    """ids of the visible branches in which two or more tensors meet."""
     tints: tuple[float, float] = (0.0, 1.0)
     largest: float = 0.0
     likenesses: dict[int, Likeness] = field(default_factory=dict[int, Likeness])
@@ -53,10 +55,14 @@ def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) ->
         wishes: which lines of text a node has.
         frames: draw a frame around what an open module holds.
     """
-    work = _Work(plan, theme, wishes, frames, likenesses=find_likenesses(plan))
+    meets, trail = meets_in(plan), follow(plan)
+    joins = meeting(meets, trail)
+    work = _Work(
+        plan, theme, wishes, frames, meets,
+        joins={id(trail.branch[item]) for item in joins},
+        likenesses=find_likenesses(plan),
+    )  # fmt: skip
     _scales(work)
-    trail = follow(plan)
-    work.joins = {id(trail.branch[item]) for item in meeting(plan.tree, trail)}
     root = plan.tree.root
     children: list[Node | Box] = []
     for child in root.children:
@@ -65,7 +71,9 @@ def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) ->
     faint = {number for number, key in enumerate(trail.keys) if key in work.faint}
     edges = draw_edges(plan, trail, faint)
     box = Box(key="", role="root", title=(), children=tuple(children))
-    return Scene(root=box, edges=edges, made=made_of(plan.tree.network), notes=_notes(plan, work))
+    made = made_of(plan.tree.network)
+    said = joins_lines(meets, made, kinds_shown(meets, trail, joins))
+    return Scene(root=box, edges=edges, made=made, joins=said, notes=_notes(plan, work))
 
 
 def _scales(work: _Work) -> None:
@@ -130,7 +138,8 @@ def _item(work: _Work, branch: Branch, around: Around) -> list[Node | Box]:
 def _node(work: _Work, branch: Branch, around: Around) -> Node:
     tree = work.plan.tree
     network = tree.network
-    rows = node_rows(tree, branch, work.wishes, around, work.likenesses.get(id(branch)))
+    inner = joins_text(work.meets, branch) if branch.op < 0 else ""
+    rows = node_rows(tree, branch, work.wishes, around, work.likenesses.get(id(branch)), inner)
     role = _role(network, branch)
     several = len(branch.outside) > 1 or branch.op in network.back  # a lone line says nothing about its argument
     slots = arguments_of(tree, branch, branch.op) if several else None

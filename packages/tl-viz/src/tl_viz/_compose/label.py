@@ -86,7 +86,7 @@ def _row(text: str, *, title: bool = False) -> TextRow:
 
 
 def node_rows(
-    tree: Tree, branch: Branch, wishes: Wishes, around: Around, likeness: Likeness | None = None
+    tree: Tree, branch: Branch, wishes: Wishes, around: Around, likeness: Likeness | None = None, joins: str = ""
 ) -> tuple[TextRow, ...]:
     """Return the lines of a closed branch or a leaf.
 
@@ -96,6 +96,7 @@ def node_rows(
         wishes: which lines are wanted.
         around: what stands around it.
         likeness: how it differs from an open module that it is nearly like.
+        joins: which branches join inside of it.
     """
     network = tree.network
     if branch.kind == "bundle":
@@ -112,9 +113,12 @@ def node_rows(
     if badge:
         rows.append(TextRow(text=badge, size=DETAIL, bold=True))
     if likeness is None:
-        rows += [_row(line) for line in _content(tree, branch) if line != title]
+        held = [line for line in _content(tree, branch) if line != title]
     else:
-        rows += [_row(line) for line in _lines(likeness_words(tree, likeness, around.frame), ", ")]
+        held = _lines(likeness_words(tree, likeness, around.frame), ", ")
+    if joins:
+        held[-1:] = _lines([*held[-1:], joins])
+    rows += [_row(line) for line in held]
     rows += [_row(line) for line in _lines(_facts(tree, branch, wishes.fields, around))]
     if branch.op >= 0 and network.roles[branch.op] == "stop":
         rows += [_row(network.places[branch.op])]

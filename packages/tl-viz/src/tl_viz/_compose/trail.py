@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tl_viz._compose.joined import arguments_of
 from tl_viz._compose.meet import runs_as_one
+from tl_viz._compose.several import Several
 from tl_viz._compose.ties import Ties
 from tl_viz._names import shape_text
 from tl_viz._scene import Edge, EdgeRole
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from tl_viz._compose.follow import Trail
     from tl_viz._plan import Plan, Tree
 
-GIVEN = ("last (", "all ", "last round", "first round", "last copy", "first copy")
+GIVEN = ("last (", "last round", "first round", "last copy", "first copy")
 """How texts begin that say where a tensor comes from: they stand once at its lines, and others at every arrow."""
 
 
@@ -28,29 +29,12 @@ def draw_edges(plan: Plan, trail: Trail, faint: set[int]) -> tuple[Edge, ...]:
         faint: numbers of the items that no output needs.
     """
     tree = plan.tree
-    network = tree.network
-    found = _Found()
-    ties = Ties(tree, trail)
-    for reader, op in enumerate(tree.op_at):
-        for parent in network.parents[op]:
-            role = _role(trail, tree.place[parent], reader)
-            if tree.fixed[op] and not tree.fixed[parent]:
-                continue  # only its sizes are read
-            if role:
-                _add(tree, trail, (tree.place[parent], reader), role, found)
-            if role == "data":
-                ties.add(tree.place[parent], reader)
-        for parent in network.back.get(op, ()):
-            start = trail.item[tree.place[parent]]
-            if start != trail.item[reader] or runs_as_one(tree, trail.branch[start]):
-                _add(tree, trail, (tree.place[parent], reader), "loop", found)
-    _drop_lone_slots(found)
-    found.ends = ties.texts()
+    found, carried = _found(tree, trail)
     edges: list[Edge] = []
     for (source, place, role), readers in found.targets.items():
         key = trail.keys[source]
         if role == "loop":
-            label = _carried(plan, place)
+            label = _carried(plan, place, max(carried.number((source, reader)) for reader in readers))
             edges.append(_edge(trail, found, source, list(readers), "loop", label=label))
             continue
         near = [item for item in readers if item not in faint]
@@ -60,6 +44,31 @@ def draw_edges(plan: Plan, trail: Trail, faint: set[int]) -> tuple[Edge, ...]:
             far = tuple(trail.keys[item] for item in readers if item in faint)
             edges.append(Edge(source=key, targets=far, role="faint"))
     return tuple(_one_faint(edges))
+
+
+def _found(tree: Tree, trail: Trail) -> tuple[_Found, Several]:
+    """Return the lines that there are, and how many tensors each carries to the next round of a loop."""
+    network = tree.network
+    found, ties = _Found(), Ties(tree, trail)
+    several, carried = Several(tree, trail), Several(tree, trail)
+    for reader, op in enumerate(tree.op_at):
+        for parent in network.parents[op]:
+            if tree.fixed[op] and not tree.fixed[parent]:
+                continue  # only its sizes are read
+            role = _role(trail, tree.place[parent], reader)
+            if role:
+                _add(tree, trail, (tree.place[parent], reader), role, found)
+                (several if role == "data" else carried).add(tree.place[parent], reader)
+            if role == "data":
+                ties.add(tree.place[parent], reader)
+        for parent in network.back.get(op, ()):
+            start = trail.item[tree.place[parent]]
+            if start != trail.item[reader] or runs_as_one(tree, trail.branch[start]):
+                _add(tree, trail, (tree.place[parent], reader), "loop", found)
+                carried.add(tree.place[parent], reader)
+    _drop_lone_slots(found)
+    found.ends = several.texts(ties.texts())
+    return found, carried
 
 
 @dataclass(slots=True)
@@ -123,7 +132,9 @@ def _one_faint(edges: list[Edge]) -> list[Edge]:
     return kept[::-1]
 
 
-def _carried(plan: Plan, place: int) -> str:
+def _carried(plan: Plan, place: int, number: int) -> str:
+    if number > 1:
+        return f"next round, {number} tensors"
     shape = shape_text(plan.tree.network.shapes[plan.tree.op_at[place]])
     return f"next round {shape}".rstrip()
 

@@ -7,6 +7,9 @@ from tl_viz._plan.branch import Tree as Tree
 from tl_viz._plan.budget import COLLAPSE_OPTIMIZER_MAX_OPS as COLLAPSE_OPTIMIZER_MAX_OPS
 from tl_viz._plan.budget import Verdict as Verdict
 from tl_viz._plan.budget import judge as judge
+from tl_viz._plan.chain import SMALL as SMALL
+from tl_viz._plan.chain import SPLICED as SPLICED
+from tl_viz._plan.fixed import SIZED as SIZED
 from tl_viz._plan.like import Likeness as Likeness
 from tl_viz._plan.like import find_likenesses as find_likenesses
 from tl_viz._plan.plan import Collapse as Collapse

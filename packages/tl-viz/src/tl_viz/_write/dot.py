@@ -19,7 +19,7 @@ def to_dot(scene: Scene, theme: Theme, direction: Direction, *, name: str = "") 
 
     Without a name it has no title, and is made for its places alone.
     """
-    title = "\\l".join([_escape(text) for text in (name, scene.made) if text])
+    title = "\\l".join([_escape(text) for text in (name, scene.made, *scene.joins[:1]) if text])
     out = [
         f"digraph {_quote(name or 'network')} {{",
         f'  graph [rankdir={RANKDIR[direction]}, fontname="Helvetica", fontsize=11, '
