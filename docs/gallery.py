@@ -150,12 +150,15 @@ Each picture has a legend of its signs; this table is the long version.
 |---|---|
 | `Bottleneck ×3, ×4, ×6, ×3 · 25.6M params in all`, `GRUCell ×500 rounds, same weights` | the line under the title: the blocks that the \
 network is made of, and how many stand in each row. Blocks inside of blocks are not named; where there are no blocks, layers are counted |
+| `branches join at: add_ ×16 (one in each Bottleneck)` | the line below: all ops of the network that read two or more tensors, each counted as \
+often as it ran, and where they stand: `5 in each GPT2Block, 1 outside`, `in 54 of 58 _DenseLayer`, `every round` of a loop. `no branches` is a chain |
 | tinted box | holds parameters; how many stands in it. Inputs and outputs are round |
 | `add pos_embed`, `parameter (1, 197, 192)` | an op that reads a parameter itself, and the shape of that parameter; one that reads \
 several of one owner has the name of the owner: `qkv`, and `linear` below it |
 | `Conv2d · 3×3`, `top 2 of 8` | what the arguments of a call say about its size |
-| dark bar | branches join: the box reads what two or more others computed. A parameter, a mask or one tensor read twice is no branch. \
-Joins inside of a closed box have no bar |
+| dark bar | two or more tensors meet: on several lines, on one line that carries several, or as pieces of one tensor that the box takes \
+itself (`getitem ×4 → cat`). Parameters, buffers, constants and one tensor read twice do not count |
+| `joins: add ×4` | a closed box says which ops join tensors inside of it, in one copy. It has a bar where two tensors enter it as well |
 | `+` in a corner | a closed box: a module, or several ops, with more inside than is drawn |
 | `Conv2d ×2, BatchNorm2d ×2, relu ×2`, `mul ×2, pow, mean, add and 2 more` | what a closed box holds: first what has \
 parameters, then attention, products of matrices, what joins two tensors, and the rest; views and casts come last; `and 2 more` are \
@@ -179,14 +182,16 @@ without `×` counts everything |
 which argument they prepare, or a parameter. Views that follow the op have a line of their own |
 | `getitem [:, -1]`, `getitem [tensor]` | the part that is taken: by place, or by a tensor of places or of truth values |
 | `3 outputs`, `output 2 of 3`, `values` | one call with several outputs: all of them, or the one that the box stands for |
-| purple words at a line: `all 6`, `3 outputs`, `last round`, `first round`, `every round`, `same for all 12`, `own keys`, `all 12 values`, \
-`and all before`, `×4, in reverse`, `last (1, 128, 4, 4)` | which copies, rounds or outputs of one call give or read the tensor where it is not simply \
-the last and the first, and what the last gives where its size is another; `same for all 12`: one tensor enters every copy; `own keys`: every copy reads \
-a tensor of its own, of the inputs of that name; `and all before`: with the outputs of all copies before; `in reverse` pairs the last copy of one stack \
-with the first of the other |
+| `3 tensors`, `12 tensors, all keys`, `6 tensors, all copies` at a line | one line carries so many to its box, and which: of every copy, of every \
+round, or all inputs or outputs of one name |
+| `1…6 tensors, all before` | each copy reads the outputs of all copies before it: the first one tensor, the last six |
+| other purple words at a line: `last round`, `first round`, `every round`, `same for all 12`, `own keys`, \
+`×4, in reverse`, `last (1, 128, 4, 4)` | which copies or rounds give or read the tensor where it is not simply \
+the last and the first, and what the last gives where its size is another; `same for all 12`: the same enters every copy; `own keys`: every copy reads \
+a tensor of its own, of the inputs of that name; `in reverse` pairs the last copy of one stack with the first of the other |
 | bridge | two lines that cross; lines that join have no bridge |
 | small numbers at the tips of lines | which argument of the op a tensor is, where the order matters; `q`, `k`, `v`, and `m` for \
-the mask, in attention |
+the mask, in attention; `q,k` and `2,3` where one line carries several |
 | dashed box, `that no output depends on` | ops whose results reach no output in this run |
 | `reads no input value`, `makes the mask` | made from sizes alone, or from nothing: positions, tables, masks; lines that would only carry a size are \
 not drawn |

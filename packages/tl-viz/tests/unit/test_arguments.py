@@ -112,7 +112,7 @@ def test_the_name_stands_inside_of_the_node_at_the_tip_of_its_arrow(direction, f
         if drawing.scene.edges[line.edge].slots
     }
     said = {
-        words.text: (words.x + words.width / 2 - 16, words.y - 16 - 24 - 18)
+        words.text: (words.x + words.width / 2 - 16, words.y - 16 - 24 - 2 * 18)
         for group in drawing._display.groups
         if group.kind == "slot"
         for words in group.shapes

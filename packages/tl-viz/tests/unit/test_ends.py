@@ -68,7 +68,7 @@ def test_what_all_copies_give_says_how_many():
     run = Recorder()
     given = blocks(run, run.op("exp", run.input()), 5)
     trace = run.done(run.op("stack", *given))
-    assert list(ends(trace.draw()).values()) == ["all 5"]
+    assert list(ends(trace.draw()).values()) == ["5 tensors, all copies"]
 
 
 def test_copies_in_pairs_say_in_which_order():
@@ -103,16 +103,16 @@ def test_a_loop_whose_rounds_are_all_read_says_all():
         h = run.layer("cell", "GRUCell", "gru_cell", now, h, shape=(2, 16), size=(48, 24))
         every.append(h)
     found = ends(run.done(run.op("stack", *every, shape=(2, 6, 16))).draw())
-    assert list(found.values()) == ["same for all 6", "one per round", "first round", "all 6 rounds"]
+    assert list(found.values()) == ["same for all 6", "one per round", "first round", "6 tensors, all rounds"]
 
 
 def test_layers_that_read_all_before_read_the_input_of_their_block_each():
-    assert set(ends(dense((6,)).draw()).values()) == {"all 6", "and all before"}
+    assert set(ends(dense((6,)).draw()).values()) == {"6 tensors, all copies", "1…6 tensors, all before"}
 
 
 def test_what_leaves_the_network_is_counted_by_tensors():
     """Twelve layers give a key and a value each."""
-    assert "all 24" in ends(transformer(12, cache=True).draw()).values()
+    assert "24 tensors, all copies" in ends(transformer(12, cache=True).draw()).values()
 
 
 def test_outputs_of_one_call_are_no_copies_that_read():
@@ -137,7 +137,7 @@ def test_a_stack_in_a_stack_is_entered_by_each_of_its_own_copies():
             x = run.op("attention", *parts)
             x = run.op("add", x, run.op("exp", x))
     said = ends(run.done(run.op("relu", x)).draw())
-    assert sorted(said.values()) == ["all 3", "same for all 3"]
+    assert sorted(said.values()) == ["3 tensors, all copies", "same for all 3"]
 
 
 def test_what_the_last_of_a_stack_gives_is_said_once():
@@ -168,9 +168,9 @@ def test_the_gallery_names_what_its_lines_mean():
     assert said("gpt2-12") == []
     # a key and a value of each layer go in, are joined with the new ones, and leave
     assert said("gpt2-12-cache") == [
-        "all 12 keys", "all 12 values", "own keys", "own values", "same for all 12",
+        "12 tensors, all keys", "12 tensors, all values", "own keys", "own values", "same for all 12",
     ]  # fmt: skip
-    assert said("densenet121") == ["all 6", "and all before"]
+    assert said("densenet121") == ["1…6 tensors, all before", "6 tensors, all copies"]
     assert said("gru-500") == ["every round", "first round", "last round"]
 
 

@@ -1,9 +1,11 @@
-"""A bar marks the items at which branches join; which ones these are is worked out here by hand."""
+"""A bar marks the items in which two or more tensors meet; which ones these are is worked out here by hand."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from columns import DEFAULTS, load
+from columns import DEFAULTS, load, names
 from nets import dense, transformer
 from recorder import Recorder
 
@@ -13,7 +15,7 @@ from tl_viz._write.pdf import to_pdf
 
 
 def joins(drawing):
-    """Titles of the items at which branches join, in order."""
+    """Titles of the items with a bar, in order."""
     return [node.rows[0].text for node in drawing.scene.nodes() if node.joins]
 
 
@@ -37,12 +39,12 @@ def test_attention_joins_queries_keys_and_values():
     assert joins(run.done(run.op("scaled_dot_product_attention", q, k, v)).draw()) == ["scaled_dot_product_attention"]
 
 
-def test_outputs_of_one_call_that_one_line_carries_do_not_join():
+def test_outputs_of_one_call_join_though_one_line_carries_them():
     run = Recorder()
     parts = run.op("unbind", run.layer("qkv", "Linear", "linear", run.input(), size=(24, 8)), count=3)
     drawing = run.done(run.op("scaled_dot_product_attention", *parts)).draw()
     assert [len(edge.targets) for edge in drawing.scene.edges] == [1, 1, 1, 1]
-    assert joins(drawing) == []
+    assert joins(drawing) == ["scaled_dot_product_attention"]
 
 
 def test_branches_that_are_drawn_as_one_stack_join():
@@ -52,13 +54,25 @@ def test_branches_that_are_drawn_as_one_stack_join():
     assert joins(run.done(run.op("cat", *branches)).draw()) == ["cat"]
 
 
-def test_rounds_of_one_module_are_no_branches():
+@pytest.mark.parametrize("view", ["rolled", "unrolled"])
+def test_what_the_rounds_of_one_module_give_joins(view):
     run = Recorder()
     x = run.input()
     kept = [x := run.layer("cell", "Cell", "linear", x, size=(8, 8)) for _ in range(4)]
-    trace = run.done(run.op("stack", *kept))
-    assert joins(trace.draw()) == []
-    assert joins(trace.draw(view="unrolled")) == []
+    drawing = run.done(run.op("stack", *kept)).draw(view=view)
+    assert joins(drawing) == ["stack"]
+    assert [text for edge in drawing.scene.edges for text in edge.ends if text] == [
+        "first round",
+        "4 tensors, all rounds",
+    ]
+
+
+@pytest.mark.parametrize("view", ["rolled", "unrolled"])
+def test_one_module_that_reads_another_tensor_in_each_round_joins_none(view):
+    run = Recorder()
+    sides = [run.input(address="left"), run.input(address="right")]
+    left, right = (run.layer("proj", "Linear", "linear", x, size=(8, 8)) for x in sides)
+    assert joins(run.done(run.op("sub", left, right)).draw(view=view)) == ["sub"]
 
 
 def test_one_tensor_read_twice_does_not_join():
@@ -72,12 +86,38 @@ def test_a_parameter_does_not_join():
     assert joins(run.done(x).draw()) == []
 
 
-def test_constants_masks_and_sizes_do_not_join():
+def test_a_mask_joins_where_its_line_arrives_and_buffers_and_sizes_do_not():
     run = Recorder()
     x = run.input()
     mask = run.op("tril", run.op("new_ones", x))
     y = run.op("add", run.op("mul", x, mask), run.buffer("shift"))
-    assert joins(run.done(y).draw(show_buffers=True)) == []
+    assert joins(run.done(y).draw(show_buffers=True)) == ["mul"]
+
+
+def viewed(readers, length):
+    """A parameter that is expanded before so many additions, in a network of so many more ops."""
+    run = Recorder()
+    x = run.input()
+    table = run.op("expand", params=[("table", (1, 8))])
+    for _ in range(readers):
+        x = run.op("add", x, table)
+    for index in range(length):
+        x = run.op(("exp", "log", "neg", "tanh", "abs")[(index * index + index // 3) % 5], x)
+    return run.done(x)
+
+
+@pytest.mark.parametrize(
+    ("readers", "length", "collapse", "said"),
+    [
+        (1, 50, "auto", []),  # it stands in the box of the sum: a parameter
+        (2, 50, "auto", ["add", "add"]),  # it has a box of its own, and two lines
+        (1, 5, "auto", ["add"]),  # in a small network every view has
+        (1, 50, "none", ["add"]),
+    ],
+)
+def test_a_view_of_a_parameter_joins_only_where_it_has_a_box_of_its_own(readers, length, collapse, said):
+    drawing = viewed(readers, length).draw(collapse=collapse, fold_repeats=False)
+    assert joins(drawing) == said
 
 
 def test_two_inputs_join_and_outputs_do_not():
@@ -96,7 +136,7 @@ def test_a_gate_joins_and_a_cat_of_parts_of_one_tensor_does_not():
 
 @pytest.mark.parametrize("view", ["rolled", "unrolled"])
 def test_the_cell_of_a_loop_joins_input_and_state(view):
-    # rolled: the cell reads a slice and, from the round before, itself; unrolled: from the second call on it reads the call before
+    # a slice, and zeros or what the round before gave
     run = Recorder()
     x = run.input((2, 3, 8))
     h = run.op("new_zeros", x, shape=(2, 16))
@@ -104,7 +144,7 @@ def test_the_cell_of_a_loop_joins_input_and_state(view):
         now = run.op("__getitem__", x, shape=(2, 8))
         h = run.layer("cell", "GRUCell", "gru_cell", now, h, shape=(2, 16), size=(48, 24))
     drawing = run.done(h).draw(view=view, collapse="none", fold_repeats=False)
-    assert joins(drawing) == (["cell"] if view == "rolled" else ["cell", "cell"])
+    assert joins(drawing) == (["cell"] if view == "rolled" else ["cell", "cell", "cell"])
 
 
 def test_closed_boxes_join_where_two_lines_arrive():
@@ -127,16 +167,18 @@ def test_in_a_dense_stack_the_list_joins_though_its_first_copy_reads_one_tensor(
 
 
 def test_a_stack_that_reads_the_copy_before_does_not_join_at_its_entrance():
-    # tokens with places, and the two sums of a block; the first norm reads what comes before, or the block before
-    assert joins(transformer(12).draw()) == ["add", "add", "add"]
+    # tokens with places, attention with its mask, and the two sums of a block; the first norm reads what is before, or the block before
+    assert joins(transformer(12).draw()) == ["add", "scaled_dot_product_attention", "add", "add"]
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
         ("resnet50", ["add_", "add_"]),  # of the first block, and of the others of the first stage
-        ("vit", ["add", "add"]),
-        ("lstm", []),
+        ("vit", ["scaled_dot_product_attention", "add", "add"]),
+        ("lstm", ["lstm"]),  # a sequence, and two states of zeros
+        ("swin", ["matmul", "matmul", "add", "add", "cat"]),  # at last four pieces of one tensor
+        ("densenet121", ["cat", "cat"]),
         ("unet", ["cat"]),
         ("gru-500", ["cell"]),
         # tokens with positions; keys and values with those of before; attention; the two sums
@@ -152,7 +194,7 @@ def test_the_bar_lies_along_the_side_at_which_the_arrows_arrive(direction):
     drawing = residual().draw(direction=direction)
     marked = {node.key: node.joins for node in drawing.scene.nodes()}
     tips = [line.points[-1] for line in drawing.geometry.lines if line.arrow]
-    head = 16 + 24 + 18
+    head = 16 + 24 + 2 * 18
     for group in drawing._display.groups:
         if group.kind != "node":
             continue
@@ -176,12 +218,51 @@ def test_the_bar_lies_along_the_side_at_which_the_arrows_arrive(direction):
 
 def test_every_format_and_the_legend_show_it():
     drawing = residual().draw()
-    assert "branches join" in drawing.svg
-    assert b"branches join" in to_pdf(drawing._display)
+    said = "two or more tensors meet (parameters not counted)"
+    assert said in drawing.svg
+    assert b"two or more tensors meet" in to_pdf(drawing._display)
     assert drawing.dot.count("arrowhead=teenormal") == 2  # both lines to the sum, and no other
     assert drawing.svg.count('stroke-width="5"') == 1
     plain = Recorder()
-    assert "branches join" not in plain.done(plain.op("relu", plain.input())).draw().svg
+    assert said not in plain.done(plain.op("relu", plain.input())).draw().svg
+
+
+def test_a_closed_box_that_two_tensors_pass_through_side_by_side_does_not_join():
+    run = Recorder()
+    x, other = run.input(address="x"), run.input(address="other")
+    with run.module("part", "Part"):
+        left, right = run.op("exp", x), run.op("log", other)
+    assert joins(run.done(left, right).draw(depth=1, collapse="max")) == []
+
+
+def test_a_closed_box_joins_two_tensors_that_one_line_carries():
+    run = Recorder()
+    with run.module("split", "Split"):
+        x = run.op("exp", run.input())
+        left, right = run.op("log", x), run.op("neg", x)
+    with run.module("sum", "Sum"):
+        y = run.op("tanh", run.op("add", left, right))
+    drawing = run.done(y).draw(depth=1, collapse="max")
+    assert joins(drawing) == ["sum"]
+    assert [edge.ends for edge in drawing.scene.edges if edge.ends] == [("2 tensors",)]
+
+
+@pytest.mark.parametrize("mode", ["auto", "max", 0.3])
+@pytest.mark.parametrize("name", names())
+def test_two_tensors_at_a_box_mean_a_bar_and_a_bar_two_tensors(name, mode):
+    drawing = picture(load(name), replace(DEFAULTS, collapse=mode))
+    arriving = dict.fromkeys([node.key for node in drawing.scene.nodes()], 0)
+    for edge in drawing.scene.edges:
+        texts = edge.ends or [""] * len(edge.targets)
+        for target, text in zip(edge.targets, texts, strict=True):
+            arriving[target] += 2 if " tensors" in text else 1
+    for node in drawing.scene.nodes():
+        if node.role not in {"op", "module"}:
+            continue
+        views = any(" → " in row.text for row in node.rows)  # pieces of one tensor, taken in the box itself
+        inside = node.role == "op" or any("joins" in row.text for row in node.rows)
+        assert arriving[node.key] < 2 or node.joins or not inside, node.rows[0].text
+        assert arriving[node.key] > 1 or not node.joins or views, node.rows[0].text
 
 
 def test_closed_copies_join_what_the_copy_before_gives_with_what_all_read():

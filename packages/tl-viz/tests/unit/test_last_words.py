@@ -60,8 +60,9 @@ def test_outputs_of_one_call_are_no_copies_at_a_line():
     run = Recorder()
     parts = run.op("unbind", run.op("exp", run.input()), count=3)
     drawing = run.done(run.op("attention", *parts)).draw(fold_repeats=True)
-    assert ends(drawing) == ["3 outputs"]
-    assert legend(drawing, "ends") == ["3 outputs", "at a line: which outputs"]
+    assert ends(drawing) == ["3 tensors"]
+    assert legend(drawing, "tensors") == ["3 tensors", "at a line: it carries so many"]
+    assert not any(group.key == "legend-ends" for group in drawing._display.groups)
 
 
 def test_the_legend_shows_copies_where_a_line_says_them():
@@ -72,7 +73,7 @@ def test_the_legend_shows_copies_where_a_line_says_them():
     for index in range(12):
         y = run.layer(f"fc.{index}", "Linear", "linear", y, mask, size=(8, 8))
     drawing = run.done(run.op("relu", y)).draw(fold_repeats=True)
-    assert sorted(ends(drawing)) == ["3 outputs", "same for all 12"]
+    assert sorted(ends(drawing)) == ["3 tensors", "same for all 12"]
     assert legend(drawing, "ends") == ["same for all 12", "at a line: which copies or rounds"]
 
 
@@ -89,7 +90,7 @@ def test_layers_that_read_all_before_say_so_at_the_list_but_not_of_what_they_rea
     assert titles(drawing) == [
         "layer.0…3 Layer ≈×4 own weights, each reads all before 64 params ×4 layers · 256 in all"
     ]
-    assert sorted(ends(drawing)) == ["all 4", "and all before", "same for all 4"]
+    assert sorted(ends(drawing)) == ["1…4 tensors, all before", "4 tensors, all copies", "same for all 4"]
 
 
 def closed(*shapes):
@@ -160,7 +161,7 @@ def test_what_makes_the_mask_says_so(views):
     (rows,) = [
         row for title in ("arange, le, unsqueeze", "arange, unsqueeze, le") for row in rows_of(attended(**views), title)
     ]
-    assert rows[1:] == ["3 ops · reads no input value · makes the mask"]
+    assert rows[1:] == ["joins: le", "3 ops · reads no input value · makes the mask"]
 
 
 @pytest.mark.parametrize("kw", [False, True])
@@ -187,12 +188,12 @@ def kept(*names):
 
 def test_lines_say_which_of_several_inputs_and_outputs_they_carry():
     assert sorted(ends(kept("keys", "values"))) == [
-        "all 4 keys", "all 4 values", "own keys", "own values",
+        "4 tensors, all keys", "4 tensors, all values", "own keys", "own values",
     ]  # fmt: skip
 
 
 def test_inputs_and_outputs_of_one_name_are_not_told_apart():
-    assert sorted(ends(kept("states"))) == ["all 4", "one per copy"]
+    assert sorted(ends(kept("states"))) == ["4 tensors, all copies", "one per copy"]
 
 
 def test_numbers_below_a_numbered_frame_have_the_range_in_its_place():

@@ -16,7 +16,7 @@ from tl_viz._plan import make_plan
 from tl_viz._theme import DARK
 from tl_viz._write.pdf import to_pdf
 
-LINES = {"joins", "carried", "faint", "ends", "arguments", "bridge"}
+LINES = {"joins", "carried", "faint", "ends", "tensors", "arguments", "bridge"}
 """Signs at lines, which the plan does not tell."""
 
 
@@ -86,7 +86,9 @@ def test_signs_at_lines_are_explained_where_there_are_any(name):
     assert ("carried" in said) == any(edge.role == "loop" for edge in edges)
     assert bool(said & {"faint", "dead"}) == any(edge.role == "faint" for edge in edges)
     assert ("arguments" in said) == any(any(edge.slots) for edge in edges)
-    assert ("ends" in said) == any(any(edge.ends) for edge in edges)
+    texts = {text for edge in edges for text in edge.ends if text}
+    assert ("tensors" in said) == any(" tensors" in text for text in texts)
+    assert ("ends" in said) == any(not text.endswith(" tensors") for text in texts)
     assert ("joins" in said) == any(node.joins for node in drawing.scene.nodes())
     crossed = {
         min(y - low, high - y, x - left, right - x)

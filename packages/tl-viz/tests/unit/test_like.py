@@ -55,7 +55,7 @@ PLAIN = ((), ())
 def test_a_block_after_the_typical_one_says_what_it_has_more():
     drawing = blocks(PLAIN, PLAIN, PLAIN, (("roll", "tanh", "roll"), ()))
     assert frames(drawing) == ["layer0…2"]
-    assert box(drawing, "layer3")[1:3] == ["Block", "like layer0…2, and roll ×2, tanh"]
+    assert box(drawing, "layer3")[1:3] == ["Block", "like layer0…2, and roll ×2, tanh · joins: add"]
 
 
 def test_views_are_named_last_and_what_only_it_has_first():
@@ -65,7 +65,10 @@ def test_views_are_named_last_and_what_only_it_has_first():
 
 def test_what_it_has_less_is_said_too():
     plain = (("exp",), ())
-    assert box(blocks(plain, plain, plain, (("tanh",), ())), "layer3")[2] == "like layer0…2, and tanh, without exp"
+    assert (
+        box(blocks(plain, plain, plain, (("tanh",), ())), "layer3")[2]
+        == "like layer0…2, and tanh, without exp · joins: add"
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,6 +98,7 @@ def test_the_second_block_of_swin_says_that_it_rolls():
         "SwinTransformerBlock",
         "like features.1.0",
         "and roll ×2, add, masked_fill ×2 and 9 more",
+        "joins: add ×3, matmul ×2, masked_fill ×2, sub",
         "(1, 16, 16, 96) · 112k params · 67 ops",
     ]
 

@@ -97,8 +97,8 @@ def test_tensors_of_one_box_that_copies_read_one_by_one_are_not_the_same_for_all
     """Three scales made in one module: each of three layers reads its own, or all of them, or its own and the first."""
     for chosen, said in (
         (lambda made, layer: [made[layer]], "one per copy"),
-        (lambda made, layer: made, "same for all 3"),
-        (lambda made, layer: [made[layer], made[(layer + 1) % 3]], "into every copy"),
+        (lambda made, layer: made, "3 tensors, same for all 3"),
+        (lambda made, layer: [made[layer], made[(layer + 1) % 3]], "2 tensors, into every copy"),
     ):
         run = Recorder()
         x = run.input()

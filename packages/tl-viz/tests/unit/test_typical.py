@@ -131,8 +131,10 @@ def rows(drawing):
 
 @pytest.mark.parametrize(("stage", "count"), [("layer2", 4), ("layer3", 6), ("layer4", 3)])
 def test_a_closed_stage_says_where_its_first_block_differs(stage, count):
-    assert f"Bottleneck ×{count}, first differs" in rows(picture(load("resnet50"), DEFAULTS))[stage]
+    assert (
+        f"Bottleneck ×{count}, first differs · joins: add_ ×{count}" in rows(picture(load("resnet50"), DEFAULTS))[stage]
+    )
 
 
 def test_a_closed_stage_of_equal_blocks_does_not():
-    assert "Block ×3" in rows(stages("uttt", "uttt", "ttt").draw(collapse="max"))["stage2"]
+    assert "Block ×3 · joins: add ×3" in rows(stages("uttt", "uttt", "ttt").draw(collapse="max"))["stage2"]

@@ -34,7 +34,7 @@ def test_a_residual_block_shows_its_join():
             "block.0…1",
             "Block",
             "×2 own weights",
-            "linear, add_, relu",
+            "linear, add_, relu · joins: add_",
             "(1, 8) · 64 params ×2 · 128 in all · 3 ops ×2",
         ]
     ]
@@ -67,7 +67,7 @@ def test_parameters_that_reach_an_op_through_a_view_are_named():
             weight = run.op("transpose", params=[(f"experts.{name}", (8, 4, 6))])
             x = run.op("bmm", x, weight)
     experts = rows_of(run.done(run.op("relu", x)).draw(depth=1), "experts")[0]
-    assert experts[:4] == ["experts", "Experts", "up (8, 4, 6), down (8, 4, 6)", "bmm ×2, transpose ×2"]
+    assert experts[:4] == ["experts", "Experts", "up (8, 4, 6), down (8, 4, 6)", "bmm ×2, transpose ×2 · joins: bmm ×2"]
 
 
 def test_copies_say_what_each_has_and_all_have():
@@ -84,7 +84,7 @@ def test_copies_say_what_each_has_and_all_have():
     closed = trace.draw(depth=1, fold_repeats=True)
     assert [row for rows in rows_of(closed, "h.0…2") for row in rows][2:] == [
         "×3 own weights",
-        "linear, add, relu",
+        "linear, add, relu · joins: add",
         "(1, 8) · 80 params ×3 · 240 in all · 3 ops ×3",
     ]
 

@@ -61,7 +61,7 @@ def joins_text(meets: Meets, branch: Branch) -> str:
     ops = list(meets.between(branch.first, branch.end))
     if not ops:
         return ""
-    again = rounds_of(tree, branch) > 1
+    again = branch.looped or rounds_of(tree, branch) > 1
     numbers: Counter[str] = Counter()
     moving: set[str] = set()
     for op in ops:

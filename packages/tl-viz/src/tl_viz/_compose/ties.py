@@ -201,7 +201,8 @@ class Ties:
         return copies == {(0,) * len(path)}
 
     def _given(self, path: Path, copies: set[tuple[int, ...]], tensors: int) -> str:
-        return f"all {tensors}" if len(copies) == self._count(path) else self._some(path, copies)
+        every = f"all {tensors}" + (" rounds" if self._looped(path) else "")
+        return every if len(copies) == self._count(path) else self._some(path, copies)
 
     def _read(self, path: Path, copies: set[tuple[int, ...]], ties: list[_Tie]) -> str:
         total = self._count(path)
