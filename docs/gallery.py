@@ -158,7 +158,7 @@ several of one owner has the name of the owner: `qkv`, and `linear` below it |
 | `Conv2d · 3×3`, `top 2 of 8` | what the arguments of a call say about its size |
 | dark bar | two or more tensors meet: on several lines, on one line that carries several, or as pieces of one tensor that the box takes \
 itself (`getitem ×4 → cat`). Parameters, buffers, constants and one tensor read twice do not count |
-| `joins: add ×4` | a closed box says which ops join tensors inside of it, in one copy. It has a bar where two tensors enter it as well |
+| `joins: add_ ×4` | a closed box says which ops join tensors inside of it, in one copy. It has a bar where two tensors enter it as well |
 | `+` in a corner | a closed box: a module, or several ops, with more inside than is drawn |
 | `Conv2d ×2, BatchNorm2d ×2, relu ×2`, `mul ×2, pow, mean, add and 2 more` | what a closed box holds: first what has \
 parameters, then attention, products of matrices, what joins two tensors, and the rest; views and casts come last; `and 2 more` are \
