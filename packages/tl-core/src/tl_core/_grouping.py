@@ -15,7 +15,7 @@ loops apart. The index in `x[:, t]`, sizes and values play no part.
 from __future__ import annotations
 
 from array import array
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import TYPE_CHECKING, final
 
 from tl_core._chain import Chains
@@ -33,56 +33,70 @@ if TYPE_CHECKING:
 class Grouping:
     """Layer and pass of every op; layers are numbered in the order of their first op."""
 
-    __slots__ = ("_order", "_starts", "count", "layer_of", "pass_of")
+    __slots__ = ("_members", "_sizes", "layer_of", "pass_of")
 
-    def __init__(self, layer_of: array[int], pass_of: array[int]) -> None:
+    def __init__(self, layer_of: array[int], pass_of: array[int], sizes: list[int] | None = None) -> None:
         self.layer_of = layer_of
         """Layer index of each op."""
         self.pass_of = pass_of
         """1-based pass of each op within its layer."""
-        sizes: list[int] = []
-        for layer in layer_of:
-            if layer == len(sizes):
-                sizes.append(1)
-            else:
-                sizes[layer] += 1
-        self.count = len(sizes)
+        self._sizes = _count(layer_of) if sizes is None else sizes
+        self._members: tuple[array[int], array[int]] | None = None
+        """Where the ops of each layer begin, and the ops, layer by layer."""
+
+    @property
+    def count(self) -> int:
         """Number of layers."""
-        starts = [*accumulate(sizes, initial=0)]
-        self._starts = array("i", starts)
-        order = [0] * len(layer_of)
-        for op, layer in enumerate(layer_of):
-            at = starts[layer]
-            order[at] = op
-            starts[layer] = at + 1
-        self._order = array("i", order)
+        return len(self._sizes)
 
     def members(self, layer: int) -> list[int]:
         """Ops of a layer, first pass first."""
-        return self._order[self._starts[layer] : self._starts[layer + 1]].tolist()
+        if self._members is None:
+            self._members = _by_layer(self.layer_of, self._sizes)
+        starts, order = self._members
+        return order[starts[layer] : starts[layer + 1]].tolist()
 
     def size(self, layer: int) -> int:
         """Number of passes of a layer."""
-        return self._starts[layer + 1] - self._starts[layer]
+        return self._sizes[layer]
 
     def sizes(self) -> list[int]:
-        """Number of passes of every layer."""
-        return [after - before for before, after in pairwise(self._starts)]
+        """Number of passes of every layer; to be read only."""
+        return self._sizes
 
     @property
     def most_passes(self) -> int:
         """Passes of the layer that has most; 0 without layers."""
-        return max(self.sizes(), default=0)
+        return max(self._sizes, default=0)
 
     def first_ops(self) -> list[int]:
         """First op of every layer."""
-        order = self._order
-        return [order[start] for start in self._starts[:-1]]
+        return [op for op, number in enumerate(self.pass_of) if number == 1]
+
+
+def _count(layer_of: array[int]) -> list[int]:
+    sizes: list[int] = []
+    for layer in layer_of:
+        if layer == len(sizes):
+            sizes.append(1)
+        else:
+            sizes[layer] += 1
+    return sizes
+
+
+def _by_layer(layer_of: array[int], sizes: Sequence[int]) -> tuple[array[int], array[int]]:
+    starts = [*accumulate(sizes, initial=0)]
+    free, order = starts.copy(), [0] * len(layer_of)
+    for op, layer in enumerate(layer_of):
+        at = free[layer]
+        order[at] = op
+        free[layer] = at + 1
+    return array("i", starts), array("i", order)
 
 
 def one_layer_per_op(count: int) -> Grouping:
     """The grouping without recurrence."""
-    return Grouping(array("i", range(count)), array("i", [1]) * count)
+    return Grouping(array("i", range(count)), array("i", [1]) * count, [1] * count)
 
 
 def stored_groups(groups: Sequence[tuple[int, int]]) -> Grouping:
@@ -103,6 +117,8 @@ def group(records: Records, edges: Callable[[], Edges]) -> Grouping:
     ops = records.ops
     chains = Chains(records)
     link = chains.link
+    if max(link, default=-1) < 0:  # nothing came twice, and only what stands by passes of a layer is an echo
+        return one_layer_per_op(len(link))
     loops = Loops(ops, chains, edges()) if chains.loose else None
     if loops is not None:
         loops.part()
@@ -137,4 +153,4 @@ def _number(link: Sequence[int]) -> Grouping:
             size = sizes[layer] = sizes[layer] + 1
             layer_of.append(layer)
             pass_of.append(size)
-    return Grouping(array("i", layer_of), array("i", pass_of))
+    return Grouping(array("i", layer_of), array("i", pass_of), sizes)

@@ -9,6 +9,8 @@ from contextlib import suppress
 from typing import Self, final
 
 _NEVER = 1_000_000_000
+_YOUNG = 2000
+"""New objects between collections of the youngest, at least: what Python itself does from 3.13 on."""
 _OWN_FRAMES = 100
 """Room for what recording itself calls, wherever the model stands."""
 _LARGEST_LIMIT = 2**31 - 1
@@ -20,8 +22,8 @@ class Recording:
     """Full garbage collections wait and functions may nest deeper, as long as something is being recorded.
 
     A full collection visits everything that there is, and every value kept adds to that: during 100,000 ops several
-    of them take as long as the recording and free nothing. The younger generations are collected as ever, so a model
-    that leaves cycles behind does not fill the memory. Nothing is hung on the collections themselves: Python drops
+    of them take as long as the recording and free nothing. The younger generations are collected, if less often on
+    older Pythons, so a model that leaves cycles behind does not fill the memory. Nothing is hung on the collections themselves: Python drops
     what is raised there, an interruption by the user too.
 
     A recorded module call takes twice the frames of a plain one, so a model that nests as deeply as Python lets it
@@ -58,7 +60,8 @@ class Recording:
 
     @property
     def _put_off(self) -> tuple[int, int, int]:
-        return (*self._thresholds[:2], _NEVER)
+        young, middle, _ = self._thresholds
+        return max(young, _YOUNG) if young else 0, middle, _NEVER
 
     @property
     def _deeper(self) -> int:

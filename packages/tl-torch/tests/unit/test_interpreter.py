@@ -44,9 +44,18 @@ def settings() -> Iterator[None]:
 def test_full_collections_wait_until_the_run_is_over() -> None:
     seen: list[tuple[int, int, int]] = []
     tl.trace(Calling(lambda: seen.append(gc.get_threshold())), X)
-    assert seen[0][:2] == (700, 10)
+    assert seen[0][:2] == (2000, 10)
     assert seen[0][2] >= 1_000_000
     assert gc.get_threshold() == (700, 10, 10)
+
+
+@pytest.mark.parametrize(("young", "during"), [(0, 0), (700, 2000), (5000, 5000)])
+def test_young_objects_are_collected_as_often_as_by_later_pythons(young: int, during: int) -> None:
+    gc.set_threshold(young, 10, 10)
+    seen: list[int] = []
+    tl.trace(Calling(lambda: seen.append(gc.get_threshold()[0])), X)
+    assert seen == [during]
+    assert gc.get_threshold() == (young, 10, 10)
 
 
 def test_nothing_runs_inside_a_collection() -> None:
