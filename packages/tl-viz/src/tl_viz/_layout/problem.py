@@ -54,6 +54,29 @@ class Margins:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """What can be drawn in several ways that are equally good as far as one frame can see."""
+
+    mirrored: bool = False
+    """Whether what comes first stands on the right, and long lines run on the left where both sides are alike."""
+    sides: tuple[tuple[int, bool], ...] = ()
+    """Net whose line passes rows, and whether it does so on the right of the main path."""
+
+
+FREE = Choice()
+
+
+@dataclass(frozen=True, slots=True)
+class Freedom:
+    """What there is to choose in a level, and how what was chosen looks."""
+
+    lines: tuple[tuple[int, bool], ...]
+    """Net whose line passes rows beside the main path, and whether it does so on the right."""
+    torn: int
+    """How many lines around pieces of the main path run on the other side than most do."""
+
+
+@dataclass(frozen=True, slots=True)
 class Level:
     """The whole problem of one frame."""
 
@@ -69,6 +92,7 @@ class Level:
     """Order in which its output ports are left."""
     curious: bool = False
     """Whether the surroundings of the frames in it shall be told."""
+    choice: Choice = FREE
     min_height: float = 0.0
     mark: tuple[float, float] = (100.0, 16.0)
     """How wide and how high the words are that stand at the ends of columns."""
@@ -124,3 +148,5 @@ class Placed:
     columns: Columns | None = None
     around: tuple[Sides | None, ...] = ()
     """For each child that is a frame, what its own level can know of its surroundings."""
+    freedom: Freedom | None = None
+    """What can be chosen; None where everything stands below each other or nobody asked."""

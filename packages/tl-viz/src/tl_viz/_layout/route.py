@@ -33,7 +33,7 @@ class Room(NamedTuple):
 
 
 OUTER = Room(0.0, 0.0, 14.0)
-INNER = Room(18.0, 12.0, 14.0)
+INNER = Room(16.0, 12.0, 14.0)
 ENTERING = Room(14.0, 8.0, 14.0)
 """Below the upper edge of a frame, whose title strip is empty enough."""
 LEAVING = Room(8.0, 6.0, 8.0)

@@ -6,6 +6,8 @@ from bisect import bisect_right, insort
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tl_viz._layout.problem import Freedom
+
 if TYPE_CHECKING:
     from tl_viz._layout.problem import Level
     from tl_viz._layout.ranks import Ranks, Wire
@@ -69,6 +71,10 @@ class Rows:
 def order_rows(level: Level, ranks: Ranks) -> Rows:
     """Return the ordered rows of a level."""
     rows = _populate(level, ranks)
+    if level.choice.mirrored:
+        for row in rows.rows:
+            row.reverse()
+        _renumber(rows)
     total = len(rows.position)
     upper: list[Near] = [[] for _ in range(total)]
     lower: list[Near] = [[] for _ in range(total)]
@@ -79,7 +85,11 @@ def order_rows(level: Level, ranks: Ranks) -> Rows:
             lower[link.upper].append((link.lower, link.lower_offset))
     if any(len(row) > 1 for row in rows.rows):
         _sweep(rows, upper, lower)
-    _choose_sides(rows)
+    _choose_sides(rows, level.choice.mirrored)
+    for net, right in level.choice.sides:
+        _lead(rows, ranks, net, right)
+    if level.choice.sides:
+        _renumber(rows)
     return rows
 
 
@@ -149,8 +159,42 @@ def _renumber(rows: Rows) -> None:
             rows.position[item] = place
 
 
-def _choose_sides(rows: Rows) -> None:
-    """Lead every lane along the side on which it crosses fewer lines: on the right where both are alike."""
+def _lead(rows: Rows, ranks: Ranks, net: int, right: bool) -> None:
+    """Lead the line of a net along one side of the main path."""
+    main = {*ranks.main_in, *ranks.main_in.values()}
+    for lane in rows.lanes:
+        if lane.net == net:
+            lane.right = right
+    for number, links in enumerate(rows.links):
+        for link in links:
+            if link.net == net and link.lower >= rows.bends and link.lower not in main:
+                row = rows.rows[number]
+                row.remove(link.lower)
+                middle = next((place for place, item in enumerate(row) if item in main), len(row) * right)
+                row.insert(middle + right, link.lower)
+
+
+def freedom(rows: Rows, ranks: Ranks) -> Freedom | None:
+    """Return what can be chosen in a level whose rows are ordered; None where everything stands below each other."""
+    if not rows.lanes and all(len(row) < 2 for row in rows.rows):
+        return None
+    main = {*ranks.main_in, *ranks.main_in.values()}
+    right: dict[int, bool] = {lane.net: lane.right for lane in rows.lanes}
+    for number, links in enumerate(rows.links):
+        for link in links:
+            if link.lower >= rows.bends and link.lower not in main:
+                middle = next((item for item in rows.rows[number] if item in main), None)
+                right[link.net] = middle is None or rows.position[link.lower] > rows.position[middle]
+    around = [
+        right[wire.net]
+        for wire in ranks.wires
+        if wire.net in right and wire.source in main and any(item in main for item, _ in wire.forward)
+    ]
+    return Freedom(tuple(right.items()), min(sum(around), len(around) - sum(around)))
+
+
+def _choose_sides(rows: Rows, mirrored: bool) -> None:
+    """Lead every lane along the side on which it crosses fewer lines: on the right where both are alike, or else on the left."""
     for lane in rows.lanes:
         left = right = 0
         at = rows.position[lane.source]
@@ -165,7 +209,7 @@ def _choose_sides(rows: Rows) -> None:
                 if link.net != lane.net:
                     left += rows.position[link.lower] < end
                     right += rows.position[link.lower] > at
-        lane.right = right <= left
+        lane.right = right < left + (not mirrored)
 
 
 def _populate(level: Level, ranks: Ranks) -> Rows:

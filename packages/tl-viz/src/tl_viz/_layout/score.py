@@ -10,8 +10,11 @@ from tl_viz._bridges import bridges, upright_ways
 if TYPE_CHECKING:
     from tl_viz._layout.geometry import Geometry
 
-CROSSING = 200.0
+CROSSING = 400.0
 """So many pixels of line are as hard to follow as one crossing."""
+
+WIDE = 1.0
+"""So many pixels of line are as bad as a picture that is a pixel wider."""
 
 
 def effort(geometry: Geometry) -> float:
@@ -26,4 +29,4 @@ def effort(geometry: Geometry) -> float:
     length = sum(
         abs(x - u) + abs(y - v) for lines in nets.values() for line in lines for (x, y), (u, v) in pairwise(line)
     )
-    return length + CROSSING * len(crossings)
+    return length + WIDE * geometry.width + CROSSING * len(crossings)

@@ -11,7 +11,7 @@ from tl_viz._layout.ports import place_ports
 from tl_viz._layout.problem import OUTSIDE, Level, Margins, Path, Placed
 from tl_viz._layout.ranks import Ranks, assign_ranks
 from tl_viz._layout.route import Grid, draw_paths, place_lanes, place_rows
-from tl_viz._layout.rows import order_rows
+from tl_viz._layout.rows import freedom, order_rows
 from tl_viz._layout.stack import stack_chains, unstack
 from tl_viz._layout.straighten import straighten
 from tl_viz._layout.surroundings import surroundings
@@ -39,7 +39,9 @@ def solve(level: Level) -> Placed:
     grid = place_rows(level, rows, x, ends, (left, right))
     paths = draw_paths(level, rows, ends, grid)
     placed = _frame(level, ranks, grid, paths)
-    return replace(placed, around=surroundings(level, rows, x)) if level.curious else placed
+    if not level.curious:
+        return placed
+    return replace(placed, around=surroundings(level, rows, x), freedom=freedom(rows, ranks))
 
 
 def _frame(level: Level, ranks: Ranks, grid: Grid, paths: list[Path]) -> Placed:

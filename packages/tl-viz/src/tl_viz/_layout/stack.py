@@ -108,7 +108,9 @@ def _merged(level: Level, chains: dict[int, list[int]]) -> Stacked:
         targets = tuple([(number[target], end) for target, end in net.targets])
         nets.append(replace(net, source=(number[source], port), targets=targets))
         names.append(index)
-    return Stacked(replace(level, slots=tuple(slots), nets=tuple(nets)), members, names, inner)
+    sides = tuple([(names.index(net), right) for net, right in level.choice.sides if net in names])
+    choice = replace(level.choice, sides=sides)
+    return Stacked(replace(level, slots=tuple(slots), nets=tuple(nets), choice=choice), members, names, inner)
 
 
 def unstack(level: Level, stacked: Stacked, placed: Placed) -> Placed:
@@ -128,10 +130,14 @@ def unstack(level: Level, stacked: Stacked, placed: Placed) -> Placed:
     around: list[Sides | None] = [None] * len(level.slots) if placed.around else []
     for chain, sides in zip(stacked.members, placed.around, strict=False):
         around[chain[0]] = sides
+    freedom = placed.freedom
+    if freedom is not None:
+        freedom = replace(freedom, lines=tuple([(stacked.nets[net], right) for net, right in freedom.lines]))
     return replace(
         placed,
         corners=tuple(corners),
         paths=tuple(paths),
         labels=tuple([(stacked.nets[net], x, y) for net, x, y in placed.labels]),
         around=tuple(around),
+        freedom=freedom,
     )
