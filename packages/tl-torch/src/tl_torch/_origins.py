@@ -148,8 +148,8 @@ class Origins:
             message += f"seem to hold; {path!r} could not be looked into to the end: {why}."
         else:
             message += (
-                "hold. NumPy, DLPack, torch.Tensor(...), C++ functions bound by pybind alone and other threads make "
-                "such tensors."
+                "hold. NumPy, DLPack, torch.Tensor(...), torch.IntTensor(...), C++ functions bound by pybind alone and "
+                "other threads make such tensors."
             )
         reason = "held_tensor_scan_truncated" if cuts else "unseen_source"
         self._builder.gap(reason, message, record.index, self._here())

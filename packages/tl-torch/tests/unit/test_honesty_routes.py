@@ -58,6 +58,7 @@ SOURCES = {
     "from_numpy": lambda x: x + torch.from_numpy(np.ones((2, 2), np.float32)),
     "frombuffer": lambda x: x + torch.frombuffer(bytearray(8), dtype=torch.float32),
     "torch.Tensor(...)": lambda x: x + torch.Tensor([1, 2]),
+    "torch.IntTensor(...)": lambda x: x + torch.IntTensor([1, 2]),
     "torch.FloatTensor(...)": lambda x: x + torch.FloatTensor([1, 2]),
     "dlpack": lambda x: dlpack.from_dlpack(x * 2) + 1,
     "function seam disabled": without_mode,

@@ -339,7 +339,7 @@ def test_a_tensor_from_nowhere() -> None:
     assert failure.extra["n_gaps"] == 1
     assert failure.message == (
         "A tensor of shape (2, 3) was read that no recorded call made and that the model does not hold. NumPy, DLPack, "
-        "torch.Tensor(...), C++ functions bound by pybind alone and other threads make such tensors. What to do: "
+        "torch.Tensor(...), torch.IntTensor(...), C++ functions bound by pybind alone and other threads make such tensors. What to do: "
         "register the tensor with register_buffer, pass it as an input, or create it inside forward with torch functions "
         "that capture sees: torch.tensor or torch.as_tensor in place of torch.from_numpy and its like."
     )
