@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, final
 
 from tl_core._record import AliasRead, OpRecord, ParamRecord
-from tl_core._replay import Arguments, UnreplayableError, plain_numbers
+from tl_core._replay import CALL_ERRORS, Arguments, UnreplayableError, plain_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,16 +15,6 @@ if TYPE_CHECKING:
     from tl_core._replay import Examiner, Leaf
 
 MAX_ATTEMPTS = 14
-_ANSWERS_BY_RAISING = (
-    RuntimeError,
-    ValueError,
-    LookupError,
-    TypeError,
-    AssertionError,
-    ArithmeticError,
-    NotImplementedError,
-)
-"""A call that refuses another value depends on the value."""
 
 
 class Silence(NamedTuple):
@@ -145,7 +135,7 @@ class Perturber:
         try:
             args, kwargs = base.arguments.with_values(replaced)
             again, left, _ = examiner.replay(base.call, base.outputs, args, kwargs, base.variant)
-        except (UnreplayableError, *_ANSWERS_BY_RAISING):
+        except (UnreplayableError, *CALL_ERRORS):  # a call that refuses another value depends on the value
             return {output.position for output in base.outputs}
         if any(not examiner.same(one, other) for one, (_, other) in zip(written, left, strict=False)):
             return {output.position for output in base.outputs}
@@ -276,7 +266,7 @@ class Perturber:
                 self._examiner.restore_random_state(base.before)
             args, kwargs = base.arguments.with_values(replaced)
             return self._examiner.replay(base.call, base.outputs, args, kwargs, base.variant).outputs
-        except (UnreplayableError, *_ANSWERS_BY_RAISING):
+        except (UnreplayableError, *CALL_ERRORS):
             return None
 
     def _is_weight(self, leaf: Leaf) -> bool:

@@ -15,6 +15,18 @@ Finiteness = Literal["all", "some", "none"]
 """How many elements of a value are finite."""
 
 
+CALL_ERRORS = (
+    RuntimeError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AssertionError,
+    ArithmeticError,
+    NotImplementedError,
+)
+"""What a recorded call may raise when it runs again on other values or in other surroundings."""
+
+
 class UnreplayableError(Exception):
     """A call cannot be run again; `reason` says why."""
 

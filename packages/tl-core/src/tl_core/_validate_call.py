@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 from tl_core._payload import materialize
 from tl_core._perturb import Base, Perturber, parents_of
 from tl_core._record import AROUND_KEY, AliasRead, CallRecord, OpRecord
-from tl_core._replay import Arguments, Replayed, UnreplayableError, leaves_in, leaves_of, leaves_of_argument
+from tl_core._replay import (
+    CALL_ERRORS,
+    Arguments,
+    Replayed,
+    UnreplayableError,
+    leaves_in,
+    leaves_of,
+    leaves_of_argument,
+)
 from tl_core._validate_finding import Finding, nothing_finite
 
 if TYPE_CHECKING:
@@ -16,16 +24,6 @@ if TYPE_CHECKING:
 
     from tl_core._replay import Difference, Examiner, Leaf
     from tl_core._validate_random import RandomReplay
-
-_REPLAY_ERRORS = (
-    RuntimeError,
-    ValueError,
-    LookupError,
-    TypeError,
-    AssertionError,
-    ArithmeticError,
-    NotImplementedError,
-)
 
 
 @final
@@ -83,7 +81,7 @@ class CallChecker:
                 return Verdict([])
             self._random.lose()
             return Verdict([], unverified=error.reason)
-        except _REPLAY_ERRORS as error:
+        except CALL_ERRORS as error:
             self._random.lose()
             message = (
                 f"running it again raised {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
@@ -120,7 +118,7 @@ class CallChecker:
                     random.again()
                 try:
                     other = examiner.replay(call, outputs, args, kwargs, variant)
-                except _REPLAY_ERRORS:  # it does not run in those surroundings
+                except CALL_ERRORS:  # it does not run in those surroundings
                     continue
                 if not (differing := self._compared(call, outputs, other)):
                     chosen, found, replayed = variant, differing, other

@@ -144,14 +144,23 @@ def _scripted(original: Callable[..., Any]) -> Callable[..., Any]:
     return __call__
 
 
-def _transform(kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    def transform(*args: Any, **kwargs: Any) -> Any:
+def _telling(
+    original: Callable[..., Any], told: Callable[[BoundaryHandler], Callable[[Callable[..., Any], Any, Any], Any]]
+) -> Callable[..., Any]:
+    """What stands in for a function and hands each call to a method of the handler, with no frame in between."""
+
+    @functools.wraps(original)
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
         handler = _boundaries.get(threading.get_ident())
         if handler is None:
             return original(*args, **kwargs)
-        return handler.transform_call(kind, original, args, kwargs)
+        return told(handler)(original, args, kwargs)
 
-    return transform
+    return stand_in
+
+
+def _transform(kind: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    return _telling(original, lambda handler: functools.partial(handler.transform_call, kind))
 
 
 def _mark(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -163,28 +172,6 @@ def _mark(original: Callable[..., Any]) -> Callable[..., Any]:
             handler.marked_dirty(self, args)
 
     return mark_dirty
-
-
-def _compile(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def compile(*args: Any, **kwargs: Any) -> Any:
-        handler = _boundaries.get(threading.get_ident())
-        if handler is None:
-            return original(*args, **kwargs)
-        return handler.compile_call(original, args, kwargs)
-
-    return compile
-
-
-def _backward(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def _engine_run_backward(*args: Any, **kwargs: Any) -> Any:
-        handler = _boundaries.get(threading.get_ident())
-        if handler is None:
-            return original(*args, **kwargs)
-        return handler.backward_call(original, args, kwargs)
-
-    return _engine_run_backward
 
 
 def running() -> ModuleCallHandler | None:
@@ -222,8 +209,8 @@ def _replace_all() -> None:
         compiles, marks = vars(torch)["compile"], vars(FunctionCtx)["mark_dirty"]
         owner, engine, runs = backward_engine()
         others = [
-            (owner, engine, runs, _backward(runs)),
-            (torch, "compile", compiles, _compile(compiles)),
+            (owner, engine, runs, _telling(runs, lambda handler: handler.backward_call)),
+            (torch, "compile", compiles, _telling(compiles, lambda handler: handler.compile_call)),
             (FunctionCtx, "mark_dirty", marks, _mark(marks)),
             (*mode_setter(), WithoutFunctionMode),
         ]
