@@ -81,7 +81,7 @@ def trace(  # noqa: PLR0913 - the entry point
         save_mode: `"copy"` keeps what the op produced whatever happens later (copy-on-write); `"reference"` keeps
             the model's own tensor and refuses to read it once it was written to; `"view"` shares its memory.
         like: an earlier trace, in which labels given to `save` are looked up.
-        capture: how the run is recorded.
+        capture: how the run is recorded; `help(tl.CaptureOptions)` says what there is.
         name: name of the trace; by default the class of the model and a number.
         unknown: refused; arguments of the model go into `input_kwargs`.
 

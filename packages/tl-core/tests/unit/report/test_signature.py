@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from dataclasses import fields
 
 import pytest
@@ -171,6 +173,11 @@ def test_a_call_that_does_not_fit(trace, call, code, text):
     assert isinstance(caught.value, TypeError)
     assert caught.value.code == code
     assert str(caught.value) == text
+
+
+def test_help_describes_every_option_of_a_capture():
+    described = inspect.getdoc(CaptureOptions).partition("Args:")[2].partition("Raises:")[0]
+    assert re.findall(r"^ {4}(\w+): ", described, re.MULTILINE) == OPTIONS.split(", ")
 
 
 def test_a_type_error_from_inside_comes_through():
