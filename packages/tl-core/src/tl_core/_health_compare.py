@@ -75,7 +75,8 @@ class Comparison:
         return self.same
 
     def __repr__(self) -> str:
-        rest = f"{self.compared} values compared, {self.unsaved} not saved, {self.unexamined} on disk and unexamined"
+        values = "value" if self.compared == 1 else "values"
+        rest = f"{self.compared} {values} compared, {self.unsaved} not saved, {self.unexamined} on disk and unexamined"
         if self.first is None:
             return f"<Comparison: the runs agree; {rest}>"
         first = self.first

@@ -10,7 +10,7 @@ from tl_viz._compose import compose
 from tl_viz._compose.label import Wishes
 from tl_viz._display import display
 from tl_viz._drawing import CollapsePlan, Drawing
-from tl_viz._focus import focus
+from tl_viz._focus import focus, place_of
 from tl_viz._graphviz import DotFailedError, lay_out_by_dot
 from tl_viz._hooks import show_hooks
 from tl_viz._keyword import known_keywords
@@ -79,7 +79,8 @@ def draw(  # noqa: PLR0913 - one option each; every one is a keyword
             `max` closes what can be closed; a number from 0 to 1 goes from `none` to `max` in nested steps.
         view: `rolled` draws a place of the model that ran several times once; `unrolled` draws every pass.
         depth: modules nested deeper than this many levels stay closed.
-        module: draw only what ran in this module: an address such as `layer1.0`, or one call of it, `layer1.0:2`.
+        module: draw only what ran in this module: an address such as `layer1.0`, or one call of it, `layer1.0:2`,
+            whose passes are not rolled up.
         layout: `auto` and `rank` are the engine of this package; `dot` is the system's Graphviz, if it is there.
         direction: which way the tensors flow: `topdown`, `bottomup`, `leftright` or `rightleft`.
         fold_repeats: draw runs of equal neighbours once, as `×12` (own weights) or `×500 rounds` (same weights). By default where
@@ -106,7 +107,7 @@ def draw(  # noqa: PLR0913 - one option each; every one is a keyword
     Raises:
         ConfigurationError: an option has a value that is no choice; the message names the choices.
         ArgumentTypeError: there is no option of that name, an option has a value of the wrong type, or `trace` is no trace.
-        LookupFailedError: there is no module of that name, or `highlight=` means nothing that is drawn.
+        LookupFailedError: there is no module or call of that name, no op ran in it, or `highlight=` means nothing that is drawn.
 
     Example:
         >>> drawing = trace.draw(collapse="auto")  # doctest: +SKIP
@@ -145,20 +146,18 @@ def draw(  # noqa: PLR0913 - one option each; every one is a keyword
 
 
 def _draw(trace: Trace, options: Options) -> Drawing:
+    place = None if options.module is None else place_of(trace, options.module)
+    if place is not None and place.number is not None:
+        options = replace(options, view="unrolled")  # rolled up, the calls of a module are one
     network = read(trace, options)
     if options.intervention_mode == "as_node":
         network = show_hooks(network, network.edited)
-    if options.module is not None:
-        network = focus(network, options.module, _class_name(trace, options.module))
+    if place is not None and place.address:
+        network = focus(network, place)
         if options.highlight is not None and not network.marked:
             raise nothing_highlighted(options.highlight, [op.label for op in trace.find(options.highlight)])
     panel = read_panel(trace, options.code_panel)
     return picture(network, options, panel)
-
-
-def _class_name(trace: Trace, module: str) -> str:
-    address, _, number = module.rpartition(":")
-    return trace.modules[address if number.isdigit() else module].class_name
 
 
 def picture(network: Network, options: Options, panel: Panel | None = None) -> Drawing:

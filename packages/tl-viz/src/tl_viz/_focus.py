@@ -3,26 +3,75 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from tl_core import ArgumentTypeError, LookupFailedError
 from tl_viz._rebuild import rebuild
 
 if TYPE_CHECKING:
+    from tl_core import Trace
     from tl_viz._network import Call, Network
 
 Part = Literal["op", "input", "output"]
 """What an op of the whole network is in the part: itself, or a stub for what enters or leaves."""
 
 
-def focus(network: Network, module: str, class_name: str) -> Network:
-    """Return the part of a network that ran inside one module, or in one call of it.
+class Place(NamedTuple):
+    """A module, or one call of it."""
+
+    address: str
+    """Empty for the model itself."""
+    number: int | None
+    """1-based number of the call; None for all of them."""
+    class_name: str
+
+    def __str__(self) -> str:
+        return self.address if self.number is None else f"{self.address}:{self.number}"
+
+
+def place_of(trace: Trace, module: object) -> Place:
+    """Return the module that `draw(module=...)` means.
 
     Args:
-        network: the whole network.
+        trace: the trace that is drawn.
         module: an address such as `layer1.0`, or with the number of a call, `layer1.0:2`.
-        class_name: class of the module, for the title.
+
+    Raises:
+        ArgumentTypeError: it is no text.
+        LookupFailedError: there is no module of that name, it was not called so often, or no op ran in it.
     """
-    inner = _calls_inside(network, module)
+    if not isinstance(module, str):
+        raise ArgumentTypeError(
+            f"draw(module={module!r}) must be the address of a module.",
+            code="option_type",
+            remedy="write module='layer1.0', or module='layer1.0:2' for its second call",
+            option="module",
+            value=module,
+        )
+    address, colon, number = module.rpartition(":")
+    one_call = bool(colon) and module not in trace.modules and address in trace.modules and number.isdecimal()
+    found = trace.modules[address if one_call else module]
+    if one_call and not 1 <= int(number) <= found.num_calls:
+        raise LookupFailedError(
+            f"draw(module={module!r}): {address!r} was called {found.num_calls} times.",
+            code="module_call_not_found",
+            remedy=f"write module={address!r} for all of them",
+            asked=module,
+            count=found.num_calls,
+        )
+    if not found.ops:
+        raise LookupFailedError(
+            f"draw(module={module!r}): no op ran in {module!r}, so there is nothing to draw.",
+            code="module_without_ops",
+            remedy=f"write module={found.parent!r} for the module around it" if found.parent else "leave module= out",
+            asked=module,
+        )
+    return Place(found.address, int(number) if one_call else None, found.class_name)
+
+
+def focus(network: Network, place: Place) -> Network:
+    """Return the part of a network that ran inside one module, or in one call of it."""
+    inner = _calls_inside(network, place)
     inside = [op for op, call in enumerate(network.module_of) if inner.get(call, -2) != -2]
     own = set(inside)
     entering = dict.fromkeys(parent for op in inside for parent in network.parents[op] if parent not in own)
@@ -37,7 +86,7 @@ def focus(network: Network, module: str, class_name: str) -> Network:
         *((op, "op") for op in inside),
         *((op, "output") for op in leaving),
     ]
-    taken = _take(network, order, inner, (f"{class_name} {module}", module.rpartition(":")[0] or module))
+    taken = _take(network, order, inner, (f"{place.class_name} {place}", place.address))
     said: dict[int, str] = {}
     for at, (op, part) in enumerate(order):
         if part == "input":
@@ -48,15 +97,13 @@ def focus(network: Network, module: str, class_name: str) -> Network:
     return replace(taken, places=taken.places | said)
 
 
-def _calls_inside(network: Network, module: str) -> dict[int, int]:
+def _calls_inside(network: Network, place: Place) -> dict[int, int]:
     """Return the calls of the module and those inside them: call -> its new parent, -1 for the module's own."""
-    address, _, number = module.rpartition(":")
-    if not number.isdigit():
-        address, number = module, ""
+    address, number = place.address, place.number
     inner: dict[int, int] = {}
     for index, call in enumerate(network.calls):
-        own = call.address == address and (not number or call.number == int(number))
-        below = not number and call.address.startswith(address + ".") if address else False
+        own = call.address == address and (number is None or call.number == number)
+        below = number is None and call.address.startswith(address + ".")
         if own:
             inner[index] = -1
         elif call.parent in inner:

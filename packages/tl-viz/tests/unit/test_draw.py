@@ -104,6 +104,53 @@ def test_unknown_modules_are_refused(trace):
         trace.draw(module="no.such.module")
 
 
+@pytest.fixture(scope="module")
+def stack():
+    """Two numbered layers, the second one called twice, and a module that does nothing."""
+    run = Recorder("Sequential")
+    x = run.layer("0", "Linear", "linear", run.input(), size=(8, 8))
+    y = run.layer("1", "ReLU", "relu", run.layer("1", "ReLU", "relu", x))
+    with run.module("2", "Identity"):
+        pass
+    return run.done(y)
+
+
+def computed(drawing):
+    return [node.rows[0].text for node in drawing.scene.nodes() if node.role == "op"]
+
+
+def test_a_module_whose_name_is_a_number_is_no_number_of_a_call(stack):
+    assert computed(stack.draw(module="0")) == ["linear weight"]
+    assert computed(stack.draw(module="1", collapse="none", view="unrolled")) == ["relu", "relu"]
+    assert computed(stack.draw(module="1:2", collapse="none")) == ["relu"]
+
+
+def test_the_model_itself_is_the_whole_picture(stack):
+    assert stack.draw(module="").svg == stack.draw().svg
+
+
+@pytest.mark.parametrize(
+    ("module", "kind", "code", "text"),
+    [
+        (3, ArgumentTypeError, "option_type", "draw(module=3) must be the address of a module."),
+        ("9", LookupFailedError, "op_lookup_not_found", "'9' is not the name of one of the 4 modules of this trace."),
+        ("1:3", LookupFailedError, "module_call_not_found", "draw(module='1:3'): '1' was called 2 times."),
+        ("1:0", LookupFailedError, "module_call_not_found", "draw(module='1:0'): '1' was called 2 times."),
+        (
+            "2",
+            LookupFailedError,
+            "module_without_ops",
+            "draw(module='2'): no op ran in '2', so there is nothing to draw.",
+        ),
+    ],
+)
+def test_modules_that_cannot_be_drawn(stack, module, kind, code, text):
+    with pytest.raises(kind) as caught:
+        stack.draw(module=module)
+    assert caught.value.code == code
+    assert caught.value.problem == text
+
+
 def test_there_are_at_most_twenty_options():
     parameters = inspect.signature(tl_viz.draw).parameters
     assert len(parameters) - 1 <= 20

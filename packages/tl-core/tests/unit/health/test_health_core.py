@@ -114,6 +114,15 @@ def test_two_runs_that_part() -> None:
     assert "they part at tanh_1_3:1 / tanh_1_3:1 (tanh) in value by" in repr(found)
 
 
+def test_two_runs_that_part_at_once() -> None:
+    def run(function: Any) -> Trace:
+        made = Run()
+        return made.finish(made.call(function, made.input("x", np.ones(2))))
+
+    said = repr(compare(run(np.tanh), run(np.exp)))
+    assert "in operation; 1 value compared, 0 not saved, 0 on disk and unexamined>" in said
+
+
 def runs_in(dtype: Any, cast: bool) -> Trace:
     run = Run()
     x = run.input("x", np.array([1.0, 1 / 3], dtype))
