@@ -176,10 +176,13 @@ because there are 12 copies; in all copies together. A frame says what the copie
 without `×` counts everything |
 | `(1, 4, 12, 16), (1, 2, 12, 16)` | shapes of the tensors that leave a closed box, where they are not all the same |
 | `×500 rounds, same weights` | a loop, with the same weights in each round; orange lines lead to the next round, `t` is the number of the round |
+| `MixtralExperts · 8 experts` | a module of experts whose weights stand in one tensor each: how many there are, where the sizes agree with \
+the number that the run chooses from (`top 2 of 8`) |
+| `lstm()` | an op in the frame of a module of the same name |
 | `= transformer.wte.weight` | reads a parameter of another module, which is counted there |
 | `view → Conv1D → view`, `split → view → transpose` | views that lead to an op, or follow it, drawn in its box; the op stands in its place |
 | `2: getitem [1] → transpose`, `parameter: expand` | views that lead to an op of several tensors: \
-which argument they prepare, or a parameter. Views that follow the op have a line of their own |
+which argument they prepare, or a parameter; `1: getitem [tensor] of the parameter`: the line numbered 1 brings what is taken of it. Views that follow the op have a line of their own |
 | `getitem [:, -1]`, `getitem [tensor]` | the part that is taken: by place, or by a tensor of places or of truth values |
 | `3 outputs`, `output 2 of 3`, `values` | one call with several outputs: all of them, or the one that the box stands for |
 | `3 tensors`, `12 tensors, all keys`, `6 tensors, all copies` at a line | one line carries so many to its box, and which: of every copy, of every \

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 CAPITAL = 0.76
 """Height of a capital letter as a share of the font size."""
 
+SHEETS = 4.0
+"""How far the sheets of a stack show from behind it, to the right and below."""
+
 End = tuple[str, str, float, float]
 """Key of the node at the arrow, the text, its left end and its baseline."""
 
@@ -42,7 +45,8 @@ def _room(scene: Scene, geometry: Geometry) -> Room:
     solid = [geometry.rects[node.key] for node in scene.nodes()]
     frames: list[Rect] = []
     for box in scene.boxes():
-        frames.append(geometry.rects[box.key])
+        frame = geometry.rects[box.key]
+        frames += [frame, frame._replace(x=frame.x + SHEETS, y=frame.y + SHEETS)] if box.copies > 1 else [frame]
         if box.title:
             places = zip(geometry.titles[box.key], part_widths(box.title), strict=True)
             solid += [Rect(x, y - 6, wide, 12) for (x, y), wide in places]

@@ -38,6 +38,9 @@ MOST_ROWS = 3
 """A picture that is too narrow for its legend in so many rows becomes wider."""
 
 STEP = 12.0
+PLAIN = frozenset({"arguments", "tied"})
+"""Signs whose sample is written like a fact in a box, and not like a badge."""
+
 COUNTED = re.compile(r"[\d,…]+ tensors(, )?")
 ATTENTION = {"q": "query", "k": "key", "v": "value", "m": "mask"}
 
@@ -56,7 +59,7 @@ class Sign:
     @property
     def sample_width(self) -> float:
         """Width of the sample in pixels."""
-        return text_width(self.sample, SIZE, bold=self.key != "arguments") if self.sample else SAMPLE_WIDTH
+        return text_width(self.sample, SIZE, bold=self.key not in PLAIN) if self.sample else SAMPLE_WIDTH
 
     @property
     def width(self) -> float:
@@ -95,7 +98,7 @@ def signs_of(shown: Display, scene: Scene) -> list[Sign]:
     items = list(walk(scene.root))
     nodes = [item for item in items if isinstance(item, Node)]
     boxes = [item for item in items if isinstance(item, Box)]
-    return [*_of_items(nodes, boxes), *_of_badges(nodes, boxes), *_of_lines(shown, scene, nodes)]
+    return [*_of_items(nodes, boxes), *_of_badges(nodes, boxes), *_of_facts(nodes), *_of_lines(shown, scene, nodes)]
 
 
 def _of_items(nodes: list[Node], boxes: list[Box]) -> list[Sign]:
@@ -131,12 +134,19 @@ def _of_badges(nodes: list[Node], boxes: list[Box]) -> list[Sign]:
         own = any("own weights" in text for text in copies)
         signs.append(Sign(key="copies", meaning="N copies" + (", own weights each" if own else ""), sample="×N"))
     if any(text[:1] == "≈" for text in texts):
-        signs.append(Sign(key="near", meaning="N copies, alike but for sizes: first…last", sample="≈×N"))
+        signs.append(Sign(key="near", meaning="N copies of sizes a…b, first to last", sample="≈×N"))
     if rounds:
         same = any("same weights" in text for text in rounds)
         meaning = "a loop, run N times" + (" with the same weights" if same else "")
         signs.append(Sign(key="rounds", meaning=meaning, sample="×N rounds"))
     return signs
+
+
+def _of_facts(nodes: list[Node]) -> list[Sign]:
+    """Return the sign of a parameter that another module holds: `= transformer.wte.weight`."""
+    facts = {fact for node in nodes for row in node.rows for fact in row.text.split(" · ")}
+    tied = any(fact.startswith("= ") for fact in facts)
+    return [Sign(key="tied", meaning="same parameter as, counted there", sample="= name")] if tied else []
 
 
 def _of_lines(shown: Display, scene: Scene, nodes: list[Node]) -> list[Sign]:
@@ -206,7 +216,7 @@ def _rows(signs: list[Sign], width: float) -> tuple[list[list[Sign]], float]:
 def _sample(sign: Sign, x: float, y: float, theme: Theme, direction: Direction) -> list[Shape]:
     """Return the shapes of a sample; `y` is its middle."""
     if sign.sample:
-        bold = sign.key != "arguments"
+        bold = sign.key not in PLAIN
         colour = theme.run if bold else theme.muted
         return [Words(x, y + SIZE * 0.36, sign.sample, SIZE, bold, colour, sign.sample_width)]
     if sign.key in {"carried", "faint", "bridge"}:

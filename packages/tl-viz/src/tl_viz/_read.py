@@ -126,7 +126,7 @@ def _with_words(network: Network, trace: Trace, every: list[Op], ops: list[Op], 
         places={at: found for at, op in enumerate(ops) if (found := _place(op))},
         weights=weights,
         extents={name: trace.params[name].shape for read in weights.values() for name in read},
-        slots=_slots(every, ops, place),
+        slots=_slots(every, ops, place, network.back),
         outputs=_outputs(every, ops),
         indices=_indices(every, ops),
         details={at: text for at, op in enumerate(ops) if (text := detail_of(trace, op))},
@@ -178,15 +178,20 @@ def _at(place: dict[str, int], label: str) -> int:
     return place.get(label, place.get(label.rpartition(":")[0], -1))
 
 
-def _slots(every: list[Op], ops: list[Op], place: dict[str, int]) -> dict[int, dict[int, str]]:
-    """Return which argument each parent is, for the ops where that matters; the second pass tells of what is carried."""
+def _slots(
+    every: list[Op], ops: list[Op], place: dict[str, int], back: dict[int, tuple[int, ...]]
+) -> dict[int, dict[int, str]]:
+    """Return which argument each parent is, for the ops where that matters; the second pass tells of what is carried.
+
+    It matters also where two lines are one argument: before a loop, and from the round before.
+    """
     found: dict[int, dict[int, str]] = {}
     by_label = {op.label: op for op in every}
     for at, op in enumerate(ops):
-        texts = slots_of(op)
+        texts = slots_of(op, every=at in back)
         again = by_label.get(f"{op.layer_label}:2") if op.pass_number == 1 else None
         if again is not None:
-            texts = slots_of(again) | texts
+            texts = slots_of(again, every=at in back) | texts
         slots = {where: text for label, text in texts.items() if (where := _at(place, label)) >= 0}
         if len(slots) > 1:
             found[at] = slots

@@ -29,13 +29,17 @@ MOST = 4
 """More tensors than this are read in their order, and not numbered."""
 
 
-def slots_of(op: Op) -> dict[str, str]:
+def slots_of(op: Op, *, every: bool = False) -> dict[str, str]:
     """Return label of a parent -> which argument it is, for ops that read several tensors in an order that matters.
+
+    Args:
+        op: the op that reads.
+        every: count also where the order does not matter.
 
     Arguments are counted from 1, the tensors of a list one by one; keywords are given by their first letter where they are long.
     """
     name, parents, call = op.func_name.strip("_"), op.parents, op.call
-    if not 1 < len(parents) <= MOST or name in COMMUTATIVE or call is None:
+    if not 1 < len(parents) <= MOST or (name in COMMUTATIVE and not every) or call is None:
         return {}
     letters = LETTERS.get(name, ())
     found: dict[str, list[str]] = {}

@@ -102,6 +102,17 @@ def test_what_a_loop_carries_has_the_place_that_it_goes_to():
     assert carried.slots == ("2",)
 
 
+def test_what_a_loop_begins_with_and_carries_is_one_argument_also_where_the_order_does_not_matter():
+    run = Recorder()
+    x = run.input((3, 8))
+    h = run.op("zeros", x)
+    for step in range(3):
+        now = run.op("__getitem__", x, args=(x, step))
+        h = run.layer("gate", "Gate", "mul", now, h, size=(8,))
+    drawing = run.done(h).draw(collapse="none", fold_repeats=False)
+    assert sorted(slot for edge in drawing.scene.edges for slot in edge.slots if slot) == ["1", "2", "2"]
+
+
 @pytest.mark.parametrize(("direction", "function"), [*product(DIRECTIONS, ["sub", "where"])])
 def test_the_name_stands_inside_of_the_node_at_the_tip_of_its_arrow(direction, function):
     trace, _, _ = binary(function)

@@ -8,8 +8,10 @@ from recorder import Recorder
 
 from tl_viz._display import Words
 from tl_viz._draw import picture
-from tl_viz._layout import Room, Wish
+from tl_viz._ends import place_ends
+from tl_viz._layout import Room, Wish, lay_out
 from tl_viz._layout.geometry import Geometry, Line
+from tl_viz._scene import Box, Edge, Node, Scene, TextRow
 from tl_viz._write.pdf import to_pdf
 
 
@@ -188,6 +190,19 @@ def test_a_text_stands_on_the_side_without_another_line():
     assert beside() == (104.5, 95)
     assert beside((165, 0, 165, 100)) == (104.5, 95)
     assert beside((160, 0, 160, 100)) == (45.5, 95)
+
+
+def test_a_text_does_not_lie_on_the_sheets_of_a_stack():
+    node = Node(key="n", role="op", rows=(TextRow(text="n"),), width=56, height=30)
+    last = Node(key="m", role="op", rows=(TextRow(text="m"),), width=56, height=30)
+    stack = Box(key="s", role="module", title=(), children=(node,), copies=3)
+    edge = Edge(source="n", targets=("m",), ends=("last copy",))
+    scene = Scene(root=Box(key="", role="root", title=(), children=(stack, last)), edges=(edge,))
+    geometry = lay_out(scene)
+    ((_, _, _, base),) = place_ends(scene, geometry)
+    frame = geometry.rects["s"]
+    top = base - 9 * 0.76
+    assert top >= frame.y + frame.height + 4  # the lowest sheet shows 4 below the frame
 
 
 def test_a_text_keeps_away_from_the_arrowhead_of_another_line():

@@ -176,7 +176,7 @@ def test_a_stack_that_reads_the_copy_before_does_not_join_at_its_entrance():
     [
         ("resnet50", ["add_", "add_"]),  # of the first block, and of the others of the first stage
         ("vit", ["scaled_dot_product_attention", "add", "add"]),
-        ("lstm", ["lstm"]),  # a sequence, and two states of zeros
+        ("lstm", ["lstm()"]),  # a sequence, and two states of zeros
         ("swin", ["matmul", "matmul", "add", "add", "cat"]),  # at last four pieces of one tensor
         ("densenet121", ["cat", "cat"]),
         ("unet", ["cat"]),

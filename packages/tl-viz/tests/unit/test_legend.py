@@ -47,10 +47,19 @@ def one_call(network, op_at, branch):
     return len(calls) == 1 and calls != {0}
 
 
+def _is_tied(network):
+    """Whether two modules read the same parameter."""
+    homes = {}
+    for op, addresses in network.weights.items():
+        for address in addresses:
+            homes.setdefault(address, set()).add(network.calls[network.module_of[op]].address)
+    return any(len(modules) > 1 for modules in homes.values())
+
+
 def expected(network, mode):
     """Return the signs of boxes and badges that a picture must explain, from the plan and the columns alone."""
     plan = make_plan(network, mode, fold_repeats=mode != "none")
-    op_at, found = plan.tree.op_at, set()
+    op_at, found = plan.tree.op_at, {"tied"} if _is_tied(network) else set()
     for branch, framed in visible(plan):
         ops = [op_at[at] for at in range(branch.first, branch.last_end)]
         if not framed and branch.kind != "bundle" and any(network.learned[op] for op in ops):
@@ -202,3 +211,15 @@ def test_the_legend_is_no_item_and_in_every_format_but_dot():
     assert b"closed, more inside" in to_pdf(drawing._display)
     assert "closed, more inside" not in drawing.dot
     assert transformer(12).draw(theme=DARK, depth=2).svg == drawing.svg
+
+
+def test_a_parameter_of_another_module_is_explained():
+    run = Recorder()
+    x = run.layer("embed", "Embedding", "embedding", run.input(), size=(8, 8))
+    with run.module("head", "Head"):
+        x = run.op("linear", x, params=[("embed.weight", (8, 8))])
+    drawing = run.done(x).draw()
+    assert any("= embed.weight" in row.text for node in drawing.scene.nodes() for row in node.rows)
+    assert legend(drawing)["tied"] == "same parameter as, counted there"
+    (words, *_) = next(group for group in drawing._display.groups if group.key == "legend-tied").shapes
+    assert (words.text, words.bold) == ("= name", False)

@@ -190,11 +190,11 @@ def test_outputs_that_are_read_apart_say_which_they_are():
 
 
 def test_a_recurrent_network_says_its_size():
-    said = rows_of(picture(load("lstm"), DEFAULTS), "lstm")
+    said = rows_of(picture(load("lstm"), DEFAULTS), "lstm()")
     # 4*64*(32 + 64 + 2) = 25,088 and 4*64*(64 + 64 + 2) = 33,280
     assert said == [
         [
-            "lstm",
+            "lstm()",  # the function, in the frame of the module
             "2 layers (25.1k, 33.3k params), 64 hidden, 20 steps",
             "+ 2 outputs that nothing reads",
             "(1, 20, 64) · 58.4k params",

@@ -121,13 +121,18 @@ def _prepared(tree: Tree, branch: Branch, chains: list[list[int]]) -> list[str]:
     network = tree.network
     slots = arguments_of(tree, branch, branch.op)
     groups: dict[tuple[str, ...], list[str]] = {}
-    read = [[address for op in chain for address in network.weights.get(op, ())] for chain in chains]
+    picks = [_picks(tree, branch, chain) for chain in chains]
+    read = [
+        [] if pick else [address for op in chain for address in network.weights.get(op, ())]
+        for chain, pick in zip(chains, picks, strict=True)
+    ]
     alone = sum(map(bool, read)) == 1
     inputs = len(set(network.parents[branch.op])) - sum(map(bool, read))
-    for chain, addresses in zip(chains, read, strict=True):
+    for chain, addresses, pick in zip(chains, read, picks, strict=True):
         learned = "parameter" if alone else ",".join([address.rpartition(".")[2] for address in addresses])
         said = learned if addresses else slots.get(chain[-1], "")
-        groups.setdefault(tuple([function_text(tree, op) for op in chain]), []).append(said)
+        first, *more = [function_text(tree, op) for op in chain]
+        groups.setdefault((f"{first} of the parameter" if pick else first, *more), []).append(said)
     lines: list[str] = []
     for functions, said in list(groups.items())[:MOST]:
         name = ", ".join(dict.fromkeys([part for text in said for part in text.split(",")]))
@@ -137,6 +142,13 @@ def _prepared(tree: Tree, branch: Branch, chains: list[list[int]]) -> list[str]:
         lines.append(f"{name}: {_way(list(functions), '', [], text_width(f'{name}: ', DETAIL))}")
     rest = sum(len(said) for said in list(groups.values())[MOST:])
     return [*lines, f"views of {count(rest, 'other input')}"] if rest else lines
+
+
+def _picks(tree: Tree, branch: Branch, chain: list[int]) -> bool:
+    """Whether views take a part of a parameter, and a tensor that enters on a line says which: `getitem [tensor]`."""
+    network = tree.network
+    within = {child.op for child in branch.children}
+    return chain[0] in network.weights and any(parent not in within for parent in network.parents[chain[0]])
 
 
 def _side_by_side(tree: Tree, leads: list[int]) -> list[str]:

@@ -7,6 +7,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from tl_viz._compose.address import address_of, run_address
+from tl_viz._compose.experts import experts_text
 from tl_viz._compose.inside import inside, own_params
 from tl_viz._compose.joined import DETAIL, TITLE, WIDEST, function_text, joined_lines
 from tl_viz._compose.likeness import likeness_words
@@ -184,7 +185,9 @@ def names(tree: Tree, branch: Branch, around: Around) -> tuple[str, str]:
     if branch.op >= 0:
         return _leaf_names(network, branch, around, tree)
     if branch.kind == "module":
-        return address_of(tree, branch, around.frame, around.shifts), network.calls[branch.call].class_name
+        held = experts_text(tree, branch)
+        kind = network.calls[branch.call].class_name
+        return address_of(tree, branch, around.frame, around.shifts), f"{kind} · {held}" if held else kind
     if branch.kind == "function":
         return f"{branch.name}()", ""
     if branch.kind == "constants":
@@ -231,6 +234,8 @@ def _leaf_names(network: Network, branch: Branch, around: Around, tree: Tree) ->
     name = function_text(tree, branch.op, around.last_of(branch))
     which = network.outputs.get(branch.op, "") if _has_siblings(tree, branch) else ""
     title, held = reader_names(tree, branch, around, name)
+    if title == around.frame.rpartition(".")[2]:  # the function in a module of the same name
+        title += "()"
     said = [" · ".join([text for text in texts if text]) for texts in ((held, detail, which), (detail, which))]
     return title, next((text for text in said if text_width(text, DETAIL) <= WIDEST), said[0])
 
