@@ -110,7 +110,8 @@ def test_what_a_loop_begins_with_and_carries_is_one_argument_also_where_the_orde
         now = run.op("__getitem__", x, args=(x, step))
         h = run.layer("gate", "Gate", "mul", now, h, size=(8,))
     drawing = run.done(h).draw(collapse="none", fold_repeats=False)
-    assert sorted(slot for edge in drawing.scene.edges for slot in edge.slots if slot) == ["1", "2", "2"]
+    # three slices, the zeros, and what is carried
+    assert sorted(slot for edge in drawing.scene.edges for slot in edge.slots if slot) == ["1", "1", "1", "2", "2"]
 
 
 @pytest.mark.parametrize(("direction", "function"), [*product(DIRECTIONS, ["sub", "where"])])
