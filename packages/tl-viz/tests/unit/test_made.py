@@ -67,6 +67,48 @@ def test_stages_are_looked_into_and_blocks_are_not():
     assert made(run.done(x)) == "Wide ×1, ×3, ×2 · 1.54k params in all"
 
 
+def test_blocks_whose_parts_are_layers_with_their_norms_are_no_stages():
+    """The first block of a stage has one part more, which does not make it a stage of parts."""
+    run = Recorder()
+    x = run.input()
+    for stage, number in enumerate([1, 1, 4]):
+        with run.module(f"s{stage}", "Stage"):
+            for index in range(number):
+                with run.module(f"s{stage}.b{index}", "Block"):
+                    for part in range(3 + (index == 0)):
+                        x = block(run, f"s{stage}.b{index}.conv{part}", "ConvNorm", x)
+    # 3 * 4 + 3 * 3 parts of 2 layers of 64
+    assert made(run.done(x)) == "Block ×1, ×1, ×4 · 2.69k params in all"
+
+
+def test_an_encoder_and_a_decoder_of_one_class_are_looked_into():
+    run = Recorder()
+    x = run.input()
+    for stack in ("encoder", "decoder"):
+        with run.module(stack, "Stack"):
+            for index in range(2):
+                at = f"{stack}.block.{index}"
+                with run.module(at, "Block"):
+                    for part in ("attention", "feed"):
+                        with run.module(f"{at}.{part}", "Layer"):
+                            x = block(run, f"{at}.{part}.inner", "Inner", x)
+            x = run.layer(f"{stack}.norm", "LayerNorm", "layer_norm", x, size=(8,))
+    # 4 blocks of 2 parts of 2 layers of 64, and 2 norms of 8
+    assert made(run.done(x)) == "Block ×2, ×2 · 1.04k params in all"
+
+
+def test_stages_of_different_blocks_are_looked_into_and_blocks_stand_before_layers():
+    run = Recorder()
+    x = run.input()
+    for stage, (name, number) in enumerate([("Conv", 2), ("Conv", 3), ("Attention", 5)]):
+        with run.module(f"stages.{stage}", "Stage"):
+            x = block(run, f"stages.{stage}.down", "Down", x)
+            for index in range(number):
+                x = block(run, f"stages.{stage}.{index}", name, x, layers=3)
+    # 10 blocks of 3 layers of 64, and 3 of 2
+    assert made(run.done(x)) == "Conv ×2, ×3 · Attention ×5 · Down ×3 · 2.3k params in all"
+
+
 def test_blocks_that_take_turns_are_counted_together():
     run = Recorder()
     x = run.input()

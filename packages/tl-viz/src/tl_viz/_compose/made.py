@@ -22,6 +22,9 @@ MOST_KINDS, MOST_ROWS = 4, 8
 LOOP = 3
 """A module that holds no other is told of as a block where it runs at least so often."""
 
+LAYER = 2
+"""A module of no more parts than this is a layer with its norm, and no block of a stage."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -69,7 +72,8 @@ def made_of(network: Network) -> str:
         blocks = frozenset([row.name for row in rows if row.number > 1])
         if any(total[name] > sum(row.number for row in rows if row.name == name) for name in blocks):
             rows = _all_rows(root, parts, blocks)
-    said = _blocks(rows, total) or [
+    layers = {part.name for part in parts if _layers_in(part) <= LAYER}
+    said = _blocks(sorted(rows, key=lambda row: row.name in layers), total) or [
         f"{name} ×{number}"
         for name, number in Counter([part.name for part in parts if not part.inner]).items()
         if number > 1
@@ -185,17 +189,22 @@ def _row(name: str, same: list[_Part], blocks: frozenset[str], *, told: bool) ->
 def _are_stages(same: list[_Part]) -> bool:
     """Whether neighbours hold little but rows of blocks, so that these are what the network is made of."""
     held = [_held(part) for part in same]
-    direct = [child for children in held for child in children]
-    blocks = Counter([child.name for child in direct if child.inner])
-    if not blocks:
+    counts = [Counter([child.name for child in children if _layers_in(child) > LAYER]) for children in held]
+    names = sorted({name for found in counts for name, number in found.items() if number > 1})
+    blocks = [child for children in held for child in children if child.name in names]
+    others = [child for children in held for child in children if child.name not in names]
+    if len(blocks) <= len(same):
         return False
-    name, number = blocks.most_common(1)[0]
-    if len({sum(child.name == name for child in children) for children in held}) > 1:
-        return number > len(same) and number >= 2 * (len(direct) - number)
-    deep = any(
-        one.inner for child in direct if child.name == name for one in child.inner
-    )  # more than a layer with its norm
-    return deep and number > len(same) and number >= 4 * (len(direct) - number)
+    if len({tuple([found[name] for name in names]) for found in counts}) > 1:
+        return len(blocks) >= 2 * len(others)
+    deep = any(one.inner for child in blocks for one in child.inner)
+    large = sum(_layers_in(child) > LAYER for child in others)
+    return deep and len(blocks) >= max(len(others), 4 * large)
+
+
+def _layers_in(part: _Part) -> int:
+    """Return how many modules in a module hold no other."""
+    return sum(map(_layers_in, part.inner)) or 1
 
 
 def _held(part: _Part) -> list[_Part]:
