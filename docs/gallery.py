@@ -184,7 +184,7 @@ the number that the run chooses from (`top 2 of 8`) |
 | `2: getitem [1] → transpose`, `parameter: expand` | views that lead to an op of several tensors: \
 which argument they prepare, or a parameter; `1: getitem [tensor] of the parameter`: the line numbered 1 brings what is taken of it. Views that follow the op have a line of their own |
 | `getitem [:, -1]`, `getitem [tensor]` | the part that is taken: by place, or by a tensor of places or of truth values |
-| `3 outputs`, `output 2 of 3`, `values` | one call with several outputs: all of them, or the one that the box stands for |
+| `3 outputs`, `split 2/3`, `topk values` | one call with several outputs: all of them, or the one that the box stands for |
 | `3 tensors`, `12 tensors, all keys`, `6 tensors, all copies` at a line | one line carries so many to its box, and which: of every copy, of every \
 round, or all inputs or outputs of one name |
 | `1…6 tensors, all before` | each copy reads the outputs of all copies before it: the first one tensor, the last six |

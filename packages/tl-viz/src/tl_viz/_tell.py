@@ -78,5 +78,5 @@ def outputs_of(every: list[Op]) -> dict[str, str]:
         for op in ops if len(ops) > 1 else ():
             words = NAMED.get(op.func_name, ())
             named = len(words) == len(ops) and op.output_index < len(words)
-            found[op.label] = words[op.output_index] if named else f"output {op.output_index + 1} of {len(ops)}"
+            found[op.label] = words[op.output_index] if named else f"{op.output_index + 1}/{len(ops)}"
     return found

@@ -233,11 +233,11 @@ def _leaf_names(network: Network, branch: Branch, around: Around, tree: Tree) ->
         return name, f"{kind} · {detail}" if detail else kind
     name = function_text(tree, branch.op, around.last_of(branch))
     which = network.outputs.get(branch.op, "") if _has_siblings(tree, branch) else ""
-    title, held = reader_names(tree, branch, around, name)
+    title, held = reader_names(tree, branch, around, f"{name} {which}" if which else name)
     if title == around.frame.rpartition(".")[2]:  # the function in a module of the same name
         title += "()"
-    said = [" · ".join([text for text in texts if text]) for texts in ((held, detail, which), (detail, which))]
-    return title, next((text for text in said if text_width(text, DETAIL) <= WIDEST), said[0])
+    said = " · ".join([text for text in (held, detail) if text])
+    return title, said if text_width(said, DETAIL) <= WIDEST else detail or said
 
 
 def _detail(tree: Tree, branch: Branch, around: Around) -> str:

@@ -23,7 +23,10 @@ LOOP = 3
 """A module that holds no other is told of as a block where it runs at least so often."""
 
 LAYER = 2
-"""A module of no more parts than this is a layer with its norm, and no block of a stage."""
+"""A module of no more parts than this is a layer with its norm."""
+
+PARTS = 4
+"""So many layers with their norms may be one block; where there are more, each of them is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +192,15 @@ def _row(name: str, same: list[_Part], blocks: frozenset[str], *, told: bool) ->
 def _are_stages(same: list[_Part]) -> bool:
     """Whether neighbours hold little but rows of blocks, so that these are what the network is made of."""
     held = [_held(part) for part in same]
-    counts = [Counter([child.name for child in children if _layers_in(child) > LAYER]) for children in held]
-    names = sorted({name for found in counts for name, number in found.items() if number > 1})
+    counts = [Counter([child.name for child in children if child.inner]) for children in held]
+    names = sorted(
+        {
+            child.name
+            for children, found in zip(held, counts, strict=True)
+            for child in children
+            if found[child.name] > (1 if _layers_in(child) > LAYER else PARTS)
+        }
+    )
     blocks = [child for children in held for child in children if child.name in names]
     others = [child for children in held for child in children if child.name not in names]
     if len(blocks) <= len(same):
