@@ -70,6 +70,7 @@ from tl_core._quantity import Flops as Flops
 from tl_core._quantity import Macs as Macs
 from tl_core._record import AROUND_KEY as AROUND_KEY
 from tl_core._record import AUTOCAST_KEY as AUTOCAST_KEY
+from tl_core._record import ITEMWISE_KEY as ITEMWISE_KEY
 from tl_core._record import RANDOM_STATE_KEY as RANDOM_STATE_KEY
 from tl_core._record import AliasRead as AliasRead
 from tl_core._record import BufferRecord as BufferRecord
@@ -93,6 +94,7 @@ from tl_core._replay import Finiteness as Finiteness
 from tl_core._replay import Leaf as Leaf
 from tl_core._replay import Replayed as Replayed
 from tl_core._replay import UnreplayableError as UnreplayableError
+from tl_core._replay import itemwise_parents as itemwise_parents
 from tl_core._replay import leaves_of as leaves_of
 from tl_core._replay import leaves_of_argument as leaves_of_argument
 from tl_core._replay_host import array_difference as array_difference
@@ -209,6 +211,7 @@ __all__ = [
     "ParamRecord",
     "AtenOpsUnavailableError",
     "PayloadUnavailableError",
+    "ITEMWISE_KEY",
     "RANDOM_STATE_KEY",
     "ReadKind",
     "ReadRecord",
@@ -256,6 +259,7 @@ __all__ = [
     "label",
     "label_contains",
     "last_validation_failure",
+    "itemwise_parents",
     "leaves_of",
     "leaves_of_argument",
     # saved values and bundles

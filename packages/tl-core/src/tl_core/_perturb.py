@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, final
 
-from tl_core._record import AliasRead, OpRecord, ParamRecord
-from tl_core._replay import CALL_ERRORS, Arguments, UnreplayableError, plain_numbers
+from tl_core._record import OpRecord, ParamRecord
+from tl_core._replay import CALL_ERRORS, Arguments, UnreplayableError, parents_of, plain_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,16 +44,6 @@ class Base(NamedTuple):
     """Random state before it."""
     random: bool
     """Whether it drew random numbers."""
-
-
-def parents_of(leaf: Leaf) -> tuple[int, ...]:
-    """Ops whose values an argument may hold."""
-    if isinstance(leaf, OpRecord):
-        return (leaf.index,)
-    if isinstance(leaf, AliasRead):
-        base = (leaf.base.index,) if isinstance(leaf.base, OpRecord) else ()
-        return (*base, *(writer.index for writer in leaf.writers))
-    return ()
 
 
 @final
@@ -134,11 +124,12 @@ class Perturber:
             examiner.restore_random_state(base.before)
         try:
             args, kwargs = base.arguments.with_values(replaced)
-            again, left, _ = examiner.replay(base.call, base.outputs, args, kwargs, base.variant)
+            replayed = examiner.replay(base.call, base.outputs, args, kwargs, base.variant)
         except (UnreplayableError, *CALL_ERRORS):  # a call that refuses another value depends on the value
             return {output.position for output in base.outputs}
-        if any(not examiner.same(one, other) for one, (_, other) in zip(written, left, strict=False)):
+        if any(not examiner.same(one, other) for one, other in zip(written, replayed.hidden, strict=False)):
             return {output.position for output in base.outputs}
+        again = replayed.outputs
         return {
             position
             for position in range(len(before))

@@ -32,6 +32,8 @@ Frames = tuple[tuple[CodeType, int], ...] | tuple[tuple[str, int, str], ...]
 
 AROUND_KEY = "around"
 """Key of `CallRecord.meta`: indices of ops whose values the call reads in the memory around its arguments."""
+ITEMWISE_KEY = "itemwise"
+"""Key of `CallRecord.meta`: True where an output depends on the items at its own place in the lists given, and no others."""
 RANDOM_STATE_KEY = "random_state"
 """Key of `CallRecord.meta`: where the generators stood before the call."""
 AUTOCAST_KEY = "autocast"

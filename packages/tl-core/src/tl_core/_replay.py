@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, cast, final, runtime_checkable
 
 from tl_core._payload import materialize
-from tl_core._record import AliasRead, CallRecord, GeneratorRead, Opaque, OpRecord, ParamRecord, Records
+from tl_core._record import ITEMWISE_KEY, AliasRead, CallRecord, GeneratorRead, Opaque, OpRecord, ParamRecord, Records
 
 Leaf = OpRecord | ParamRecord | AliasRead
 """What stands for a tensor in the arguments of a recorded call."""
@@ -56,6 +56,12 @@ class Replayed(NamedTuple):
     """Arguments that it wrote, each as given and as it was afterwards; what was given is unchanged."""
     mutation: str = ""
     """What it wrote that no output shows, as a text for people; empty where every write is recorded."""
+
+    @property
+    def hidden(self) -> tuple[object, ...]:
+        """What it left in arguments that it does not return."""
+        shown = {id(value) for value in self.outputs}
+        return tuple([left for _, left in self.written if id(left) not in shown])
 
 
 @runtime_checkable
@@ -187,6 +193,33 @@ def leaves_of(call: CallRecord) -> Iterator[Leaf]:
         yield from leaves_in(value)
     for value in (call.kwargs or {}).values():
         yield from leaves_in(value)
+
+
+def leaves_for(call: CallRecord, position: int) -> Iterator[Leaf]:
+    """The tensors in the arguments of a call that may have a part in one of its outputs."""
+    itemwise = call.meta is not None and call.meta.get(ITEMWISE_KEY) is True
+    for value in (*call.args, *(call.kwargs or {}).values()):
+        if itemwise and isinstance(value, (list, tuple)):
+            yield from leaves_in(cast("Sequence[object]", value)[position : position + 1])
+        else:
+            yield from leaves_in(value)
+
+
+def parents_of(leaf: Leaf) -> tuple[int, ...]:
+    """Ops whose values an argument may hold."""
+    if isinstance(leaf, OpRecord):
+        return (leaf.index,)
+    if isinstance(leaf, AliasRead):
+        base = (leaf.base.index,) if isinstance(leaf.base, OpRecord) else ()
+        return (*base, *(writer.index for writer in leaf.writers))
+    return ()
+
+
+def itemwise_parents(op: OpRecord) -> tuple[int, ...]:
+    """The parents of an op, without those that stand in the lists of its call at the places of other outputs."""
+    assert op.call is not None
+    own = {parent for leaf in leaves_for(op.call, op.position) for parent in parents_of(leaf)}
+    return tuple([parent for parent in op.parents if parent in own])
 
 
 def leaves_of_argument(call: CallRecord, position: int, name: str) -> Iterator[Leaf]:

@@ -6,16 +6,18 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, final
 
 from tl_core._payload import materialize
-from tl_core._perturb import Base, Perturber, parents_of
+from tl_core._perturb import Base, Perturber
 from tl_core._record import AROUND_KEY, AliasRead, CallRecord, OpRecord
 from tl_core._replay import (
     CALL_ERRORS,
     Arguments,
     Replayed,
     UnreplayableError,
+    leaves_for,
     leaves_in,
     leaves_of,
     leaves_of_argument,
+    parents_of,
 )
 from tl_core._validate_finding import Finding, nothing_finite
 
@@ -59,7 +61,7 @@ class CallChecker:
         self._constant = constant
         """Per op index: 1 where the value depends on no input, parameter or buffer."""
         self._random = random
-        self._hidden: dict[int, list[object]] = {}
+        self._hidden: dict[int, Sequence[object]] = {}
         """By call index: what calls left in arguments that they did not return."""
         self.exempted: Counter[str] = Counter()
 
@@ -123,9 +125,9 @@ class CallChecker:
                 if not (differing := self._compared(call, outputs, other)):
                     chosen, found, replayed = variant, differing, other
                     break
-        if replayed.written and not call.inplace:
-            self._hidden[call.index] = [left for _, left in replayed.written]
-        left = () if call.inplace else tuple([copy for _, copy in replayed.written])
+        left = () if call.inplace else replayed.hidden
+        if left:
+            self._hidden[call.index] = left
         base = Base(call, outputs, arguments, replayed.outputs, left, chosen, before, drew)
         return base, replayed, found
 
@@ -179,14 +181,13 @@ class CallChecker:
     def _narrowed(self, base: Base) -> Iterator[Finding]:
         """Arguments in memory that others wrote: what they hold must come from the recorded parents."""
         overwritten = {id(leaf) for leaf in _written(base.call)}
-        for leaf in leaves_of(base.call):
-            if not isinstance(leaf, AliasRead) or id(leaf) in overwritten:
-                continue
-            held = parents_of(leaf)
-            value = base.arguments.value(leaf)
-            for output in base.outputs:
-                if all(parent in output.parents for parent in held):
+        for output in base.outputs:
+            for leaf in leaves_for(base.call, output.position):
+                if not isinstance(leaf, AliasRead) or id(leaf) in overwritten:
                     continue
+                if all(parent in output.parents for parent in parents_of(leaf)):
+                    continue
+                value = base.arguments.value(leaf)
                 records = [leaf.base, *leaf.writers]
                 kept = [r for r in records if not isinstance(r, OpRecord) or r.index in output.parents]
                 sources = [materialize(r.payload) for r in kept if isinstance(r, OpRecord)]
@@ -255,13 +256,14 @@ class CallChecker:
 
 def _argument_findings(call: CallRecord, outputs: Sequence[OpRecord], examiner: Examiner) -> Iterator[Finding]:
     """Arguments and parents have to name the same ops, in the same order."""
-    leaves = list(leaves_of(call))
-    plain = list(dict.fromkeys(leaf.index for leaf in leaves if isinstance(leaf, OpRecord)))
-    aliased = {parent for leaf in leaves if isinstance(leaf, AliasRead) for parent in parents_of(leaf)}
-    aliased.update(cast("Sequence[int]", (call.meta or {}).get(AROUND_KEY, ())))
     written = {leaf.index for leaf in _written(call) if isinstance(leaf, OpRecord)}
     raw = any(examiner.is_tensor(value) for value in _plain_values([*call.args, *(call.kwargs or {}).values()]))
+    around = cast("Sequence[int]", (call.meta or {}).get(AROUND_KEY, ()))
     for output in outputs:
+        leaves = list(leaves_for(call, output.position))
+        plain = list(dict.fromkeys(leaf.index for leaf in leaves if isinstance(leaf, OpRecord)))
+        aliased = {parent for leaf in leaves if isinstance(leaf, AliasRead) for parent in parents_of(leaf)}
+        aliased.update(around)
         if raw:
             yield Finding(output.index, "source_provenance", "it was given a tensor without a record", extra=_ONE_GAP)
         unknown = [parent for parent in output.parents if parent not in plain and parent not in aliased]

@@ -135,6 +135,8 @@ class Recorder(TorchFunctionMode):
             return self._call(func, info, args, kwargs)
         if role == "apart":
             return self.boundaries.call_apart(func, info, args, kwargs or {})
+        if role == "itemwise":
+            return self.boundaries.itemwise(partial(self._call, func, info, args, kwargs))
         if role == "higher_order":
             return self.boundaries.higher_order_call(func, args, kwargs or {})
         return self._read_value(func, info, args, kwargs)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import torch
 import torch.nn.functional as F
 
-if TYPE_CHECKING:
-    from tl_core import ReadKind
+from tl_core import ITEMWISE_KEY
 from tl_torch._structure import tensors_in
 from tl_torch._torch_private import (
     BUILTINS,
@@ -23,12 +22,18 @@ from tl_torch._torch_private import (
     written_arguments,
 )
 
+if TYPE_CHECKING:
+    from tl_core import ReadKind
+
 TensorT: Any = torch.Tensor
 
-Role = Literal["metadata", "read", "expose", "composite", "rebind", "resize", "higher_order", "apart", "call"]
+Role = Literal[
+    "metadata", "read", "expose", "composite", "rebind", "resize", "higher_order", "itemwise", "apart", "call"
+]
 """metadata: nothing to record; read: a value becomes Python; expose: memory becomes reachable from outside;
 composite: a Python function of torch whose body is opened; rebind: `tensor.data`, which lazy parameters use to be made;
 resize: it may give what it writes memory of another size; higher_order: it is given functions;
+itemwise: it does the same to every item of lists;
 apart: it needs a look of its own (`tensor.grad`, `copy.deepcopy`, dual numbers); call: everything else."""
 
 WriteRule = Literal["none", "first", "declared", "moved"]
@@ -312,8 +317,10 @@ def describe(function: Callable[..., Any]) -> FunctionInfo:
     operator = _builtin_operator(kernel)
     if operator is not None:
         writes = _schema_writes(operator)
-        info = FunctionInfo(name, kernel, "call", "none" if writes is None else "declared")
+        itemwise = kernel.startswith("_foreach_")
+        info = FunctionInfo(name, kernel, "itemwise" if itemwise else "call", "none" if writes is None else "declared")
         info.undeclared = writes
+        info.meta = {ITEMWISE_KEY: True} if itemwise else None
         return info
     info = FunctionInfo(name, kernel, "call", "first" if _is_inplace(name, function) else "none")
     if isinstance(function, types.FunctionType):
