@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, final
 import torch
 from torch.overrides import TorchFunctionMode
 
-from tl_core import itemwise_parents
 from tl_torch._backward import BackwardPasses
 from tl_torch._compiled import Eagerly
 from tl_torch._frames import caller
@@ -262,15 +261,6 @@ class Boundaries:
         if copied is not None:
             return copied
         return recorder.boundary(func, info, (args[0], {}), {}, lambda: recorder.run_as(func, lambda: func(*args)))
-
-    def itemwise(self, run: Callable[[], Any]) -> Any:
-        """Run a call that does the same to every item of lists: an output has the parents of the items at its place."""
-        ops = self._recorder.builder.ops
-        before = len(ops)
-        result = run()
-        for op in ops[before:]:
-            op.parents = itemwise_parents(op)
-        return result
 
     def marked_dirty(self, context: Any, tensors: tuple[Any, ...]) -> None:
         """Note that an `autograd.Function` says it has written; whether that was seen shows when the tensor is read."""

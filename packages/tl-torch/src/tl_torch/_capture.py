@@ -19,6 +19,7 @@ from tl_torch._composite import Opener
 from tl_torch._frames import FrameWalker, asked_by_torch, caller, frame_at
 from tl_torch._function_table import FUNCTION_TABLE, FunctionInfo, info_of
 from tl_torch._handover import Handover
+from tl_torch._itemwise import itemwise
 from tl_torch._ledger import NO_STORAGE, Entry, Ledger, Memory
 from tl_torch._module_calls import RUN, ModuleCalls
 from tl_torch._origins import Origins
@@ -136,7 +137,7 @@ class Recorder(TorchFunctionMode):
         if role == "apart":
             return self.boundaries.call_apart(func, info, args, kwargs or {})
         if role == "itemwise":
-            return self.boundaries.itemwise(partial(self._call, func, info, args, kwargs))
+            return itemwise(self.builder, info, args, partial(self._call, func, info, args, kwargs))
         if role == "higher_order":
             return self.boundaries.higher_order_call(func, args, kwargs or {})
         return self._read_value(func, info, args, kwargs)

@@ -40,7 +40,7 @@ _REFUSED = frozenset({
 _ASSIGNED = frozenset({"torch.Tensor.data", "torch.Tensor.real", "torch.Tensor.imag"})
 """Properties whose assignment is an operation."""
 _BUILTIN_PLACES = frozenset({"torch", "torch.Tensor", "torch._C._VariableFunctions"})
-_ROLES = frozenset({"call", "composite", "rebind", "resize"})
+_ROLES = frozenset({"call", "itemwise", "composite", "rebind", "resize"})
 _OPERATOR = re.compile(r"torch\.ops\.(aten|prims)\.([A-Za-z_]\w*)(?:\.(\w+))?")
 _TYPES: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 _KINDS: dict[str, type] = {

@@ -109,6 +109,11 @@ def writers_beyond(read: Region, inside: Region, writes: Sequence[Write]) -> tup
     return found[::-1], not left.empty
 
 
+def overlap(one: Region, other: Region) -> bool:
+    """Whether two regions of one storage have bytes in common."""
+    return _Remainder(one).take(other)
+
+
 @final
 class _Remainder:
     """The bytes of a read that no write looked at so far has explained, in pieces of the smallest element met."""

@@ -183,11 +183,11 @@ class Machine:
         self._judge(step, reads, function, target.array, given, excused)
 
     def write_all(self, name: str, targets: Sequence[Value], function: Callable[..., Array]) -> None:
-        """Record one call that writes several tensors, each of which may depend on all of them."""
-        parents = self.parents(*targets)
-        for target in targets:
+        """Record one call that writes several tensors that do not overlap, each of which depends on itself alone."""
+        parents = [self.parents(target) for target in targets]
+        for target, own in zip(targets, parents, strict=True):
             target.memory.values[target.cells] = function(target.array)
-            target.producer = self._op(name, parents, target.array)
+            target.producer = self._op(name, own, target.array)
             target.memory.written[target.cells] = target.producer
             self._judge(target.producer, [], function, target.array)
 

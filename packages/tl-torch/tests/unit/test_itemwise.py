@@ -106,6 +106,20 @@ def test_validation_replays_the_call_and_holds_each_output_against_its_own_items
     assert tl.validate(Runs(function), X) is True
 
 
+def test_items_that_overlap_depend_on_each_other() -> None:
+    def forward(x: Tensor) -> Tensor:
+        y, z = x.sin(), x.cos()
+        torch._foreach_mul_([y[:3], y[1:], z], 2.0)
+        return y + z
+
+    trace = run(forward, X)
+    made = [op for op in trace.ops if op.func_name.startswith("_foreach")]
+    assert len(made) == 3
+    assert len({op.parents for op in made}) == 1
+    assert len(made[0].parents) == 3
+    assert made[0].label in trace["add_1"].ops[0].parents
+
+
 @pytest.mark.parametrize("function", [added, in_place])
 def test_a_parent_too_many_or_too_few_is_found(function: Callable[..., object]) -> None:
     for forge in (lambda op, other: (*op.parents, *other.parents), lambda op, other: op.parents[:1]):
@@ -117,10 +131,14 @@ def test_a_parent_too_many_or_too_few_is_found(function: Callable[..., object]) 
             assert trace.validate_forward_pass(model(X)) is False
 
 
-def test_a_bundle_keeps_the_parents(tmp_path: Path) -> None:
-    trace = tl.trace(Runs(in_place), X)
-    loaded = tl.load(trace.save(tmp_path / "run.tlspec"))
+@pytest.mark.parametrize("function", [added, in_place, with_weights])
+def test_a_loaded_trace_validates(function: Callable[..., object], tmp_path: Path) -> None:
+    keep = tl.CaptureOptions(save_args=True, save_rng=True)
+    model = Runs(function)
+    trace = tl.trace(model, X, capture=keep)
+    loaded = tl.load(trace.save(tmp_path / "run.tlspec", level="executable_with_callables"))
     assert [op.parents for op in loaded.ops] == [op.parents for op in trace.ops]
+    assert loaded.validate_forward_pass(model(X)) is True
 
 
 def test_a_mode_of_the_user_still_sees_the_call() -> None:

@@ -199,7 +199,8 @@ def test_foreach_writes_each_tensor() -> None:
     parents = edges(trace)
     assert parents["add.1"] == ["_foreach_add_.1"]
     assert parents["add.2"] == ["_foreach_add_.2"]
-    assert parents["_foreach_add_.2"] == ["mul.1", "mul.2"]
+    assert parents["_foreach_add_.1"] == ["mul.1"]
+    assert parents["_foreach_add_.2"] == ["mul.2"]
     assert named(trace)["add.2"].out.tolist() == [1, 4, 7, 10]
 
 
