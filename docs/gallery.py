@@ -185,8 +185,8 @@ the number that the run chooses from (`top 2 of 8`) |
 which argument they prepare, or a parameter; `1: getitem [tensor] of the parameter`: the line numbered 1 brings what is taken of it. Views that follow the op have a line of their own |
 | `getitem [:, -1]`, `getitem [tensor]` | the part that is taken: by place, or by a tensor of places or of truth values |
 | `3 outputs`, `split 2/3`, `topk values` | one call with several outputs: all of them, or the one that the box stands for |
-| `3 tensors`, `12 tensors, all keys`, `6 tensors, all copies` at a line | one line carries so many to its box, and which: of every copy, of every \
-round, or all inputs or outputs of one name |
+| `3 tensors`, `12 tensors, all rounds`, `12 tensors, all keys` at a line | one line carries so many to its box; which, where that is not \
+one of each copy or output that it comes from: of every round, or all inputs or outputs of one name |
 | `1…6 tensors, all before` | each copy reads the outputs of all copies before it: the first one tensor, the last six |
 | other purple words at a line: `last round`, `first round`, `every round`, `same for all 12`, `own keys`, \
 `×4, in reverse`, `last (1, 128, 4, 4)` | which copies or rounds give or read the tensor where it is not simply \

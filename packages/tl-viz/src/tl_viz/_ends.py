@@ -42,17 +42,23 @@ def place_ends(scene: Scene, geometry: Geometry) -> list[End]:
 
 
 def _room(scene: Scene, geometry: Geometry) -> Room:
-    solid = [geometry.rects[node.key] for node in scene.nodes()]
+    solid = [_with_sheets(geometry.rects[node.key], node.copies) for node in scene.nodes()]
     frames: list[Rect] = []
     for box in scene.boxes():
         frame = geometry.rects[box.key]
-        frames += [frame, frame._replace(x=frame.x + SHEETS, y=frame.y + SHEETS)] if box.copies > 1 else [frame]
+        frames += dict.fromkeys([frame, _with_sheets(frame, box.copies)])
         if box.title:
             places = zip(geometry.titles[box.key], part_widths(box.title), strict=True)
             solid += [Rect(x, y - 6, wide, 12) for (x, y), wide in places]
     for edge, x, y in geometry.labels:
         solid.append(Rect(x, y - 5, text_width(scene.edges[edge].label, EDGE_LABEL_SIZE), 10))
     return Room(geometry, solid, frames)
+
+
+def _with_sheets(rect: Rect, copies: int) -> Rect:
+    """Return the room of an item with the sheets of a stack."""
+    more = SHEETS if copies > 1 else 0.0
+    return rect._replace(width=rect.width + more, height=rect.height + more)
 
 
 def _way(lines: list[Line], rect: Rect) -> tuple[tuple[tuple[float, float], ...], ...]:

@@ -50,7 +50,7 @@ def numbers(text):
         # two products and two sums in each of twelve blocks; four pieces at each of three merges; two blocks with a mask
         (
             "swin",
-            "add ×26, matmul ×24, cat ×3, masked_fill ×4, sub ×2 (4…8 in each SwinTransformerBlock, 3 outside)",
+            "add ×26, matmul ×24, cat ×3, masked_fill ×4, sub ×2 (4…8 in each SwinTransformerBlock, one in each PatchMerging)",
         ),
         ("unet", "cat ×4"),
         ("lstm", "lstm"),
@@ -89,6 +89,19 @@ def test_calls_with_several_outputs_count_once():
     drawing = run.done(run.op("tanh", one), run.op("sqrt", other)).draw()
     assert line(drawing) == "branches join at: lerp"
     assert sum(node.joins for node in drawing.scene.nodes()) == 2  # each output has a box
+
+
+def test_blocks_of_two_classes_are_told_apart():
+    run = Recorder()
+    x, memory = run.input(address="x"), run.input(address="memory")
+    for kind, number in (("Encoder", 1), ("Decoder", 2)):
+        for index in range(3):
+            at = f"{kind.lower()}.{index}"
+            with run.module(at, kind):
+                for part in range(number):
+                    x = run.op("add", x, run.layer(f"{at}.fc.{part}", "Linear", "linear", x, size=(8, 8)))
+    said = line(run.done(run.op("sub", x, memory)).draw())
+    assert said == "branches join at: add ×9, sub (2 in each Decoder, one in each Encoder, 1 outside)"
 
 
 def test_what_no_output_depends_on_is_not_counted():

@@ -90,7 +90,7 @@ def test_layers_that_read_all_before_say_so_at_the_list_but_not_of_what_they_rea
     assert titles(drawing) == [
         "layer.0…3 Layer ≈×4 own weights, each reads all before 64 params ×4 layers · 256 in all"
     ]
-    assert sorted(ends(drawing)) == ["1…4 tensors, all before", "4 tensors, all copies", "same for all 4"]
+    assert sorted(ends(drawing)) == ["1…4 tensors, all before", "4 tensors", "same for all 4"]
 
 
 def closed(*shapes):
@@ -193,7 +193,7 @@ def test_lines_say_which_of_several_inputs_and_outputs_they_carry():
 
 
 def test_inputs_and_outputs_of_one_name_are_not_told_apart():
-    assert sorted(ends(kept("states"))) == ["4 tensors, all copies", "one per copy"]
+    assert sorted(ends(kept("states"))) == ["4 tensors", "one per copy"]
 
 
 def test_numbers_below_a_numbered_frame_have_the_range_in_its_place():

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 MOST_KINDS = 5
 """So many kinds of joins are named; the others are counted."""
 
+MOST_BLOCKS = 2
+"""Blocks of so many classes are named."""
+
 FEWEST_KINDS = 3
 """In which blocks they stand is left out before fewer than so many kinds are named."""
 
@@ -102,22 +105,20 @@ def _where(network: Network, ops: list[int], numbers: Counter[str], made: str) -
         name = call.class_name
         if name not in CONTAINERS and name not in numbers and name in named:
             blocks.setdefault(name, []).append(number)
-    most = max(blocks, key=lambda name: sum(blocks[name]), default="")
-    return _in_blocks(most, blocks[most], total) if most and len(blocks[most]) > 1 else ""
-
-
-def _in_blocks(name: str, held: list[int], total: int) -> str:
-    """Return how many joins there are in each block, and how many outside."""
-    outside = total - sum(held)
-    some = sum(number > 0 for number in held)
-    if not some or outside > total / 2:
+    said = {name: text for name, held in blocks.items() if len(held) > 1 and (text := _in_blocks(name, held))}
+    order = sorted(said, key=lambda name: -sum(blocks[name]))[:MOST_BLOCKS]
+    outside = total - sum(sum(blocks[name]) for name in order)
+    if not order or not 0 <= outside <= total / 2:
         return ""
-    if some < len(held):
-        if max(held) > 1:
-            return ""
-        text = f"in {some} of {len(held)} {name}"
-    else:
-        low, high = min(held), max(held)
-        number = f"{low:,}…{high:,}" if low < high else "one" if low == 1 else f"{low:,}"
-        text = f"{number} in each {name}"
-    return f" ({text}, {outside:,} outside)" if outside else f" ({text})"
+    texts = [said[name] for name in order] + ([f"{outside:,} outside"] if outside else [])
+    return f" ({', '.join(texts)})"
+
+
+def _in_blocks(name: str, held: list[int]) -> str:
+    """Return how many joins there are in each block of a class; an empty string where that is not plain."""
+    some = sum(number > 0 for number in held)
+    if 0 < some < len(held):
+        return f"in {some} of {len(held)} {name}" if max(held) == 1 else ""
+    low, high = min(held), max(held)
+    number = f"{low:,}…{high:,}" if low < high else "one" if low == 1 else f"{low:,}"
+    return f"{number} in each {name}" if some else ""

@@ -93,8 +93,10 @@ def _with_number(number: str, text: str) -> str:
     """Return a text after a number of tensors, without what says that number in other words."""
     first, *rest = text.split(", ")
     every = ALL.fullmatch(first)
-    if every:
-        first = f"all {every[1] or 'copies'}" if not rest else ""
+    if every and every[1] == "copies":
+        first = "" if rest else first
+    elif every:
+        first = f"all {every[1]}" if every[1] and not rest else ""
     elif OUTPUTS.fullmatch(first):
         first = ""
     return ", ".join([part for part in (number, first, *rest) if part])

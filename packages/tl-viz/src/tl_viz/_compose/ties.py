@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from tl_viz._compose.sums import is_one_call
@@ -139,7 +140,7 @@ class Ties:
                 word = found.pop()
                 if text == ONE_EACH:
                     return f"own {word}"
-                return f"{text} {word}" if text.startswith("all ") else f"{word}, {text}"
+                return f"{text} {word}" if re.fullmatch(r"all \d+", text) else f"{word}, {text}"
         return text
 
     def _last_words(self, places: Iterable[int]) -> set[str]:
@@ -201,8 +202,12 @@ class Ties:
         return copies == {(0,) * len(path)}
 
     def _given(self, path: Path, copies: set[tuple[int, ...]], tensors: int) -> str:
-        every = f"all {tensors}" + (" rounds" if self._looped(path) else "")
-        return every if len(copies) == self._count(path) else self._some(path, copies)
+        total = self._count(path)
+        if len(copies) < total:
+            return self._some(path, copies)
+        if self._looped(path):
+            return f"all {tensors} rounds"
+        return f"all {total}" if tensors == total else f"all {total} copies"
 
     def _read(self, path: Path, copies: set[tuple[int, ...]], ties: list[_Tie]) -> str:
         total = self._count(path)

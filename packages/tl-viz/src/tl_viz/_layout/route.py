@@ -135,7 +135,9 @@ def place_rows(level: Level, rows: Rows, x: list[float], ends: LaneEnds, bounds:
     for row, items in enumerate(rows.rows):
         room = _room(level, rows, row)
         if any(level.nets[crossing.net].worded and crossing.bottoms for crossing in gaps[row]) and room.straight:
-            room = room._replace(below_tracks=room.below_tracks + WORDS)
+            arrows = any(item < size and level.slots[item].ins is None for item in items)
+            straight = room.straight + (WORDS if arrows else 0.0)
+            room = room._replace(straight=straight, below_tracks=room.below_tracks + WORDS)
         y = _gap(grid, row, gaps[row], y, room)
         height = max((level.slots[item].height for item in items if item < size), default=0.0)
         if row == 0 and level.ins:
