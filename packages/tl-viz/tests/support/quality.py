@@ -150,7 +150,7 @@ def shared_stretches(geometry: Geometry) -> list[str]:
 
 
 def labels_on_nodes(scene: Scene, geometry: Geometry) -> list[str]:
-    """Return words beside lines that lie under a node, in a picture whose tensors flow down."""
+    """Return words beside lines that lie under a node."""
     half = EDGE_LABEL_SIZE * 0.36
     return [
         f"{scene.edges[edge].label!r} lies under {node.key}"

@@ -54,6 +54,7 @@ def test_nothing_is_in_the_way_of_anything(name, mode):
 def test_every_direction_is_as_good(name, direction):
     drawing = picture(load(name), replace(DEFAULTS, direction=direction))
     assert all_faults(drawing.scene, drawing.geometry) == []
+    assert labels_on_nodes(drawing.scene, drawing.geometry) == []
     assert overflowing_labels(drawing._display) == []
     assert texts_on_texts(drawing._display) == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from quality import all_faults
+from quality import all_faults, labels_on_nodes
 from scenes import scenes
 
 from tl_viz._layout import lay_out
@@ -16,7 +16,9 @@ DIRECTIONS = ("topdown", "bottomup", "leftright", "rightleft")
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @given(scene=scenes())
 def test_random_scenes_have_no_faults(scene: Scene, direction: str) -> None:
-    assert all_faults(scene, lay_out(scene, direction=direction)) == []
+    geometry = lay_out(scene, direction=direction)
+    assert all_faults(scene, geometry) == []
+    assert labels_on_nodes(scene, geometry) == []
 
 
 @given(scene=scenes())

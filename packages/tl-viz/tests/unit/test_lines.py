@@ -202,6 +202,19 @@ def test_the_words_of_a_loop_on_the_left_stand_to_its_left():
     assert label[1] < lane - 60
 
 
+@pytest.mark.parametrize("direction", ["topdown", "bottomup", "leftright", "rightleft"])
+def test_the_words_of_a_short_loop_lie_under_nothing(direction):
+    """They are longer than the box that the loop is around, and its neighbours are higher than it."""
+    one = scene(
+        [node("a", 90.0, 120.0), node("b", 30.0, 20.0), node("c", 90.0, 120.0)], ("a", "b"), ("b", "c"), ("a", "c")
+    )
+    loop = Edge(source="b", targets=("b",), role="loop", label="next round (128, 8)")
+    one = Scene(root=one.root, edges=(*one.edges, loop))
+    geometry = lay_out(one, direction=direction)
+    assert all_faults(one, geometry) == []
+    assert labels_on_nodes(one, geometry) == []
+
+
 def test_effort_is_length_and_width_and_crossings():
     geometry = Geometry(
         100, 100, {}, {}, (Line(0, (50, 0, 50, 100), True), Line(1, (0, 40, 90, 40, 90, 100), True)), ()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tl_viz._layout.frames import SIDE
 from tl_viz._layout.geometry import Geometry, Line, Rect
 from tl_viz._layout.title import MIDDLE
-from tl_viz._measure import part_places, part_widths
+from tl_viz._measure import EDGE_LABEL_SIZE, part_places, part_widths, text_width
 from tl_viz._scene import Node
 
 if TYPE_CHECKING:
@@ -72,10 +72,13 @@ def _told_apart(
     return tuple(marks), tuple(gaps)
 
 
-def set_titles(geometry: Geometry) -> Geometry:
-    """Turn the places of titles, which were counted from their frames, into places in the picture."""
+def set_texts(work: Work, geometry: Geometry) -> Geometry:
+    """Turn the places of titles, which were counted from their frames, into places in the picture, and let all texts begin there."""
     titles = {
         key: tuple([(geometry.rects[key].x + x, geometry.rects[key].y + y) for x, y in places])
         for key, places in geometry.titles.items()
     }
-    return replace(geometry, titles=titles)
+    edges = work.scene.edges
+    halves = [text_width(edges[edge].label, EDGE_LABEL_SIZE) / 2 * work.sideways for edge, _, _ in geometry.labels]
+    labels = tuple([(edge, x - half, y) for (edge, x, y), half in zip(geometry.labels, halves, strict=True)])
+    return replace(geometry, titles=titles, labels=labels)

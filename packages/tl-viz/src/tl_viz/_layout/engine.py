@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from tl_core import collector_paused
-from tl_viz._layout.assemble import assemble, set_titles
+from tl_viz._layout.assemble import assemble, set_texts
 from tl_viz._layout.frames import NOWHERE, prepare, solve_all
 from tl_viz._layout.geometry import Direction, Geometry, turn
 from tl_viz._layout.problem import FREE, Choice
@@ -64,7 +64,7 @@ def lay_out(scene: Scene, *, direction: Direction = "topdown", reuse: bool = Tru
             geometry = _tell(work, _choose(work, _tell(work, _draw(work, {}, {})))).geometry
         else:
             geometry = assemble(work, placed)
-        return set_titles(turn(geometry, direction))
+        return set_texts(work, turn(geometry, direction))
 
 
 def _draw(work: Work, told: Surroundings, choices: Choices) -> _Try:

@@ -176,7 +176,7 @@ def _level(work: Work, index: int, placed: list[Placed | None], frame: Frame) ->
         elif inner is not None:
             slots.append(Slot(inner.width, inner.height, inner.ins, inner.outs, work.weight[child]))
     nets = tuple(
-        Net(source, tuple(targets), _label_room(work, edge), bool(edges[edge].ends))
+        Net(source, tuple(targets), *_label_room(work, edge), bool(edges[edge].ends))
         for edge, (source, targets) in pieced.nets[index].items()
     )
     margins, least, (above, below), choice = frame
@@ -186,8 +186,10 @@ def _level(work: Work, index: int, placed: list[Placed | None], frame: Frame) ->
     )  # fmt: skip
 
 
-def _label_room(work: Work, edge: int) -> float:
+def _label_room(work: Work, edge: int) -> tuple[float, float]:
+    """Return the room that the text at a line needs beside it and along it."""
     label = work.scene.edges[edge].label
     if not label:
-        return 0.0
-    return 14.0 if work.sideways else text_width(label, EDGE_LABEL_SIZE)
+        return 0.0, 0.0
+    width = text_width(label, EDGE_LABEL_SIZE)
+    return (14.0, width) if work.sideways else (width, 0.0)

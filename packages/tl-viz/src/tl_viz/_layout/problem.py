@@ -34,6 +34,8 @@ class Net:
     targets: tuple[tuple[int, int], ...]
     label_width: float = 0.0
     """Room that a text beside the line needs; only used where the line runs back."""
+    label_length: float = 0.0
+    """How far this text reaches along the line, where the picture flows sideways."""
     worded: bool = False
     """Whether a text stands beside its arrows, so that the row that they enter needs room above it."""
 
@@ -143,7 +145,7 @@ class Placed:
     outs: tuple[float, ...]
     paths: tuple[Path, ...]
     labels: tuple[tuple[int, float, float], ...] = ()
-    """Net, and the left middle of the room kept for its text."""
+    """Net, and the left middle of the room kept for its text; the middle of this room where the picture flows sideways."""
     title: TitlePlaces = ()
     columns: Columns | None = None
     around: tuple[Sides | None, ...] = ()

@@ -74,7 +74,8 @@ def place_lanes(level: Level, rows: Rows, half: list[float], x: list[float]) -> 
     taken: list[tuple[Lane, float]] = []
     for lane in sorted(rows.lanes, key=lambda lane: (lane.last - lane.first, lane.first, lane.net)):
         sign = 1 if lane.right else -1
-        beside = [edge[lane.right] * sign for edge in edges[lane.first : lane.last]]
+        first, last = _beside(level, rows, lane)
+        beside = [edge[lane.right] * sign for edge in edges[first:last]]
         nearer = [
             end + LANE
             for other, end in taken
@@ -87,6 +88,29 @@ def place_lanes(level: Level, rows: Rows, half: list[float], x: list[float]) -> 
         taken.append((lane, end))
         left, right = min(left, end * sign), max(right, end * sign)
     return left, right
+
+
+def _beside(level: Level, rows: Rows, lane: Lane) -> tuple[int, int]:
+    """Return the first row beside a lane and the words in its middle, and the one after the last."""
+    first, last = lane.first, lane.last
+    length = level.nets[lane.net].label_length if lane.back else 0.0
+    if not length:
+        return first, last
+    size = len(level.slots)
+    heights = [
+        max((level.slots[item].height for item in row if item < size), default=0.0) + INNER.empty for row in rows.rows
+    ]
+    above = below = (length - sum(heights[first:last])) / 2
+    while (above > 0 and first > 0) or (below > 0 and last < len(heights)):
+        if above > 0 and first > 0:
+            first -= 1
+            above -= heights[first]
+            below += max(0.0, above) if not first else 0.0
+        else:
+            below -= heights[last]
+            last += 1
+            above += max(0.0, below) if last == len(heights) else 0.0
+    return first, last
 
 
 def crossings_by_gap(rows: Rows, x: list[float], ends: LaneEnds) -> list[list[Crossing]]:
@@ -248,8 +272,16 @@ def _draw_lane(level: Level, number: int, lane: Lane, ends: LaneEnds, grid: Grid
             line += [(lane.x, y), (end, y), (end, grid.top[item])]
             paths.append(Path(lane.net, tuple(line), node))
             line = []
-    if lane.back and level.nets[lane.net].label_width:
+    text = level.nets[lane.net]
+    if lane.back and text.label_length:
+        half = text.label_length / 2
+        middle = (grid.track_y[lane.first, lane.net] + grid.track_y[lane.last, lane.net]) / 2
+        aside = text.label_width / 2
+        grid.labels.append(
+            (lane.net, lane.x + (aside if lane.right else -aside), max(half, min(middle, grid.height - half)))
+        )
+    elif lane.back and text.label_width:
         row = min((lane.first + lane.last - 1) // 2, len(grid.row_top) - 1)
         middle = (grid.row_top[row] + grid.row_bottom[row]) / 2
-        aside = 5.0 if lane.right else -5.0 - level.nets[lane.net].label_width
+        aside = 5.0 if lane.right else -5.0 - text.label_width
         grid.labels.append((lane.net, lane.x + aside, middle))
