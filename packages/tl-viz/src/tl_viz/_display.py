@@ -29,7 +29,7 @@ TITLE_ROOM, MADE_ROOM = 24.0, 18.0
 """Height of the title, and of each line under it."""
 SAMPLE_WIDTH, SAMPLE_HEIGHT, SAMPLE_BAR = 16.0, 9.0, 3.0
 """Size of a small box that shows a sign, and thickness of the bar on it."""
-JOINS_WIDTH = 460.0
+JOINS_WIDTH = 600.0
 """A narrower picture becomes so wide for what is said of joins."""
 BESIDE = 5.0
 """Distance from such a box to the words beside it."""

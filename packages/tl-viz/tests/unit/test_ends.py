@@ -205,6 +205,18 @@ def test_a_text_does_not_lie_on_the_sheets_of_a_stack():
     assert top >= frame.y + frame.height + 4  # the lowest sheet shows 4 below the frame
 
 
+def test_there_is_room_for_a_text_between_a_stack_and_the_bar_of_what_reads_it():
+    run = Recorder()
+    x = run.input()
+    parts = [run.layer(f"p.{index}", "Linear", "linear", x, size=(8, 8)) for index in range(3)]
+    drawing = run.done(run.op("attention", *parts)).draw(fold_repeats=True)
+    ((key, text, _, base),) = [end for end in place_ends(drawing.scene, drawing.geometry) if "tensors" in end[1]]
+    assert text == "3 tensors"
+    above = drawing.geometry.rects[next(edge.source for edge in drawing.scene.edges if key in edge.targets)]
+    assert base - 9 * 0.76 >= above.y + above.height + 4
+    assert base <= drawing.geometry.rects[key].y - 2.5  # the bar is 5 thick, half of it above the edge
+
+
 def test_a_text_keeps_away_from_the_arrowhead_of_another_line():
     # the head at (168, 95) begins at 162, which is nearer than 10 to 154.5
     line = (168, 0, 168, 95)
