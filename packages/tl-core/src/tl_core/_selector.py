@@ -210,9 +210,6 @@ def _written(selector: And | Or) -> str:
 Leaf = Func | ModuleOutput | InModule | Label | LabelContains | Where
 """The selectors that look at an op themselves."""
 
-AnySelector = Leaf | And | Or | Not
-"""The closed set of selectors."""
-
 
 @fitting("tl.func")
 def func(name: str) -> Func:

@@ -191,16 +191,6 @@ def has_pre_hooks(module: torch.nn.Module) -> bool:
     return bool(cast("Any", module)._forward_pre_hooks)
 
 
-def own_params(module: torch.nn.Module) -> dict[str, torch.nn.Parameter | None]:
-    """Parameters that a module owns directly, tied ones included."""
-    return module.__dict__["_parameters"]
-
-
-def own_buffers(module: torch.nn.Module) -> dict[str, torch.Tensor | None]:
-    """Buffers that a module owns directly, shared ones included."""
-    return module.__dict__["_buffers"]
-
-
 def own_children(module: torch.nn.Module) -> dict[str, torch.nn.Module | None]:
     """Modules registered directly on a module, shared ones included."""
     return module.__dict__["_modules"]

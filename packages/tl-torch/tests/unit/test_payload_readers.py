@@ -135,3 +135,16 @@ def test_a_value_of_an_operator_is_the_readers_own() -> None:
     row = next(row for row in trace.aten_ops if row.operator == "mul")
     row.out.zero_()
     assert row.out.tolist() == [0, 3, 6, 9]
+
+
+def test_a_gradient_with_respect_to_an_activation_needs_the_tensor_itself() -> None:
+    def forward(x: Tensor) -> Tensor:
+        return ((x * 2) ** 2).sum()
+
+    x = torch.arange(3.0, requires_grad=True)
+    copied = run(forward, x)
+    with pytest.raises(RuntimeError, match="not have been used in the graph"):
+        torch.autograd.grad(copied.outputs[0].out, named(copied)["mul.1"].out)
+    held = run(forward, x, save_mode="reference")
+    (gradient,) = torch.autograd.grad(held.outputs[0].out, named(held)["mul.1"].out)
+    assert gradient.tolist() == [0, 4, 8]  # 2 y, where y = 2 x
