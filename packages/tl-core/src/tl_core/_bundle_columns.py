@@ -45,7 +45,8 @@ class OpColumns(msgspec.Struct, kw_only=True):
     payload: Codes
     address: Codes
     module: Codes
-    own_params: Groups
+    own_params: Groups = []
+    """One group an op, or none at all where no output of the model is a parameter."""
 
 
 class CallColumns(msgspec.Struct, kw_only=True):

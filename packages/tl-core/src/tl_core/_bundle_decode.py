@@ -223,7 +223,7 @@ def _add_calls(tables: Tables, records: Records, frames: list[Frames]) -> None:
 def _add_ops(tables: Tables, records: Records, payload: Callable[[int], object]) -> None:
     columns, shapes = tables.ops, tables.shapes
     strings: list[str | None] = [*tables.strings, None]
-    count = _length(columns)
+    count = _length(columns, "" if columns.own_params else "own_params")
     _check("ops.kind", columns.kind, 0, len(OP_KINDS))
     _check("ops.call", columns.call, -1, len(records.calls))
     _check("ops.module", columns.module, -1, len(records.module_calls))
@@ -252,7 +252,7 @@ def _add_ops(tables: Tables, records: Records, payload: Callable[[int], object])
             payload(columns.payload[row]),
             tables.strings[columns.address[row]],
             module_calls[columns.module[row]],
-            columns.own_params[row],
+            columns.own_params[row] if columns.own_params else (),
         )
         if (record.call is None) == (record.kind == "op"):
             raise TableError(f"op {row} of kind {record.kind} belongs to call {columns.call[row]}")

@@ -167,7 +167,7 @@ class TableEncoder:
             payload=[-1 if op.payload is None else self._payload(op, labels) for op in ops],
             address=[string(op.address) for op in ops],
             module=[_index(op.module) for op in ops],
-            own_params=[op.own_params for op in ops],
+            own_params=[op.own_params for op in ops] if any(op.own_params for op in ops) else [],
         )
 
     def _payload(self, op: OpRecord, labels: Sequence[str] | None) -> int:

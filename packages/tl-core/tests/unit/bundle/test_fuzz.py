@@ -172,6 +172,7 @@ LIES = {
     "a layer too early": (None, "layer", 1, 5),
     "a pass too early": (None, "layer_pass", 1, 2),
     "a test of no kind": ("info", "outcome", None, "perhaps"),
+    "returned parameters for one op alone": ("ops", "own_params", None, [[]]),
 }
 
 
@@ -190,6 +191,26 @@ def test_tables_that_contradict_themselves(whole: tuple[Path, dict[str, object]]
     with pytest.raises(ArtifactError) as caught:
         tl_core.load(copy)
     assert caught.value.code == "tables_unreadable"
+
+
+def test_a_returned_parameter_that_is_not_there(whole: tuple[Path, dict[str, object]], tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(whole[0], tmp_path / "b.tlspec"))
+    tables = msgspec.json.decode((copy / "tables.json").read_bytes())
+    tables["ops"]["own_params"] = [[] for _ in tables["ops"]["kind"]]
+    tables["ops"]["own_params"][-1] = [99]
+    sign(copy, tables=msgspec.json.encode(tables))
+    with pytest.raises(ArtifactError, match=r"ops.own_params points to 99"):
+        tl_core.load(copy)
+
+
+def test_a_bundle_from_before_outputs_had_parameters(whole: tuple[Path, dict[str, object]], tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(whole[0], tmp_path / "b.tlspec"))
+    tables = msgspec.json.decode((copy / "tables.json").read_bytes())
+    assert tables["ops"].pop("own_params") == []
+    sign(copy, tables=msgspec.json.encode(tables))
+    loaded = tl_core.load(copy)
+    assert [op.params for op in loaded.outputs] == [()] * len(loaded.outputs)
+    assert len(loaded) == len(tables["ops"]["kind"])
 
 
 @pytest.mark.parametrize("column", ["kind", "parents", "module"])
