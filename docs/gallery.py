@@ -150,8 +150,9 @@ Each picture has a legend of its signs; this table is the long version.
 |---|---|
 | `Bottleneck ×3, ×4, ×6, ×3 · 25.6M params in all`, `GRUCell ×500 rounds, same weights` | the line under the title: the blocks that the \
 network is made of, and how many stand in each row. Blocks inside of blocks are not named; where there are no blocks, layers are counted |
-| `branches join at: add_ ×16 (one in each Bottleneck)` | the line below: all ops of the network that read two or more tensors, each counted as \
-often as it ran, and where they stand: `5 in each GPT2Block, 1 outside`, `in 54 of 58 _DenseLayer`, `every round` of a loop. `no branches` is a chain |
+| `branches join: add ×2 in each GPT2Block · add in GPT2Model · 36 more in closed boxes` | the lines below: where ops read two or more \
+tensors. Ops that have a box are told of with the class of the module that they stand in, and so are those like them in closed boxes; \
+all others are counted. `in 54 of 58 _DenseLayer`: in no others; `in every round`: of a loop. `no branches` is a chain |
 | tinted box | holds parameters; how many stands in it. Inputs and outputs are round |
 | `add pos_embed`, `parameter (1, 197, 192)` | an op that reads a parameter itself, and the shape of that parameter; one that reads \
 several of one owner has the name of the owner: `qkv`, and `linear` below it |
@@ -160,9 +161,9 @@ several of one owner has the name of the owner: `qkv`, and `linear` below it |
 itself (`getitem ×4 → cat`). Parameters, buffers, constants and one tensor read twice do not count |
 | `joins: add_ ×4` | a closed box says which ops join tensors inside of it, in one copy. It has a bar where two tensors enter it as well |
 | `+` in a corner | a closed box: a module, or several ops, with more inside than is drawn |
-| `Conv2d ×2, BatchNorm2d ×2, relu ×2`, `mul ×2, pow, mean, add and 2 more` | what a closed box holds: first what has \
-parameters, then attention, products of matrices, what joins two tensors, and the rest; views and casts come last; `and 2 more` are \
-two more kinds |
+| `Conv2d ×2, BatchNorm2d ×2, relu ×2`, `mul ×2, pow, mean, add and 3 more` | what a closed box holds: first what has \
+parameters, then attention, products of matrices, what joins two tensors, and the rest; views and casts come last. `and 3 more` are \
+three more calls, so that the numbers add up |
 | `apply_rotary_pos_emb()` | what a function of the code computed, as a closed box or as a frame |
 | `Sequential of Bottleneck ×3` | a frame whose class says nothing: what it holds |
 | `like features.1.0`, `and roll ×2, add, masked_fill ×2 and 9 more` | a closed box that holds the same modules as an open one above, \

@@ -9,9 +9,11 @@ from tl_viz._bridges import bridges, upright_ways
 from tl_viz._ends import place_ends
 from tl_viz._layout import Direction, Geometry, Rect
 from tl_viz._measure import EDGE_LABEL_SIZE, END_SIZE, MARK_SIZE, SLOT_SIZE, text_width
-from tl_viz._scene import NO_BRANCHES, Box, Node, Scene, TextRow, walk
+from tl_viz._scene import NO_BRANCHES, Box, Node, Scene, TextRow, joins_line, walk
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tl_viz._theme import Theme
 
 MARGIN = 16.0
@@ -111,8 +113,9 @@ def display(
     scene: Scene, geometry: Geometry, theme: Theme, *, title: str = "", direction: Direction = "topdown"
 ) -> Display:
     """Return the display list of a scene that has been laid out: frames, then lines, then nodes, then notes."""
-    said = bool(scene.made) + bool(scene.joins)
-    head = MARGIN + (TITLE_ROOM if title else 0.0) + MADE_ROOM * said
+    width = geometry.width + 2 * MARGIN
+    said = _in_lines(scene.joins, max(width, JOINS_WIDTH) - 2 * MARGIN - SAMPLE_WIDTH - BESIDE)
+    head = MARGIN + (TITLE_ROOM if title else 0.0) + MADE_ROOM * (bool(scene.made) + len(said))
     groups: list[Group] = []
     nodes: list[Group] = []
     depth: dict[str, int] = {scene.root.key: 0}
@@ -132,12 +135,11 @@ def display(
     groups += _slots(scene, geometry, theme, head)
     groups += _ends(scene, geometry, theme, head)
     groups += _marks(geometry, theme, head)
-    width = geometry.width + 2 * MARGIN
     height = geometry.height + head + MARGIN
-    for group in _heading(scene, title, (head, width), theme, direction):
+    for group in _heading(scene.made, said, title, theme, direction):
         groups.append(group)
-        words = group.shapes[-1]
-        width = max(width, words.x + words.width + MARGIN) if isinstance(words, Words) else width
+        ends = [words.x + words.width + MARGIN for words in group.shapes if isinstance(words, Words)]
+        width = max(width, *ends)
     for number, note in enumerate(scene.notes):
         words = _words(MARGIN, height + 4, TextRow(text=note, size=NOTE_SIZE, muted=True), theme)
         groups.append(Group(f"note-{number}", "note", (words,)))
@@ -146,27 +148,38 @@ def display(
     return Display(width, height + (6 if scene.notes else 0), theme.background, tuple(groups), title)
 
 
-def _heading(scene: Scene, title: str, size: tuple[float, float], theme: Theme, direction: Direction) -> list[Group]:
-    """Return the title, what the network is made of, and where branches join.
+def _in_lines(clauses: Sequence[str], room: float) -> list[str]:
+    """Return what is said of joins in lines of at most `room`, none of which breaks a clause that fits."""
+    lines: list[str] = []
+    first = 0
+    for end in range(1, len(clauses) + 1):
+        line = joins_line(clauses[:end]) if not first else " · ".join(clauses[first:end])
+        if end > first + 1 and text_width(line, MADE_SIZE) > room:
+            first, line = end - 1, clauses[end - 1]
+            lines.append(line)
+        else:
+            lines[-1:] = [line]
+    return lines
 
-    `size` is their height with the margin below, and the width of the picture, which decides how much is said of joins.
-    """
-    head, width = size
+
+def _heading(made: str, joins: Sequence[str], title: str, theme: Theme, direction: Direction) -> list[Group]:
+    """Return the title, what the network is made of, and the lines that say where branches join."""
     groups: list[Group] = []
+    y = 22.0 if title else 22.0 - TITLE_ROOM
     if title:
-        groups.append(Group("title", "note", (_words(MARGIN, 22.0, TextRow(text=title, size=13.0, bold=True), theme),)))
-    y = head - MADE_ROOM
-    if scene.joins:
-        some = scene.joins[0] != NO_BRANCHES
-        shapes = join_sample(MARGIN, y - MADE_SIZE * 0.36, theme, direction) if some else []
+        groups.append(Group("title", "note", (_words(MARGIN, y, TextRow(text=title, size=13.0, bold=True), theme),)))
+    y += TITLE_ROOM - MADE_ROOM
+    if made:
+        y += MADE_ROOM
+        groups.append(Group("made", "note", (_words(MARGIN, y, TextRow(text=made, size=MADE_SIZE), theme),)))
+    if joins:
+        first = y + MADE_ROOM - MADE_SIZE * 0.36
+        shapes = join_sample(MARGIN, first, theme, direction) if joins[0] != NO_BRANCHES else []
         x = MARGIN + (SAMPLE_WIDTH + BESIDE if shapes else 0.0)
-        room = max(width, JOINS_WIDTH) - x - MARGIN
-        text = next((one for one in scene.joins if text_width(one, MADE_SIZE) <= room), scene.joins[-1])
-        groups.append(Group("joins", "note", (*shapes, _words(x, y, TextRow(text=text, size=MADE_SIZE), theme))))
-        y -= MADE_ROOM
-    if scene.made:
-        words = _words(MARGIN, y, TextRow(text=scene.made, size=MADE_SIZE), theme)
-        groups.append(Group("made", "note", (words,)))
+        for line in joins:
+            y += MADE_ROOM
+            shapes.append(_words(x, y, TextRow(text=line, size=MADE_SIZE), theme))
+        groups.append(Group("joins", "note", tuple(shapes)))
     return groups
 
 

@@ -102,7 +102,7 @@ def address_range(first: str, last: str) -> str:
 
 
 def summary(names: Iterable[str], most: int = 3) -> str:
-    """Return names in order, repeated ones counted, the rest as a number.
+    """Return names in order, repeated ones counted, and how many the rest are, so that the numbers add up.
 
     Example:
         >>> summary(["Conv2d", "BatchNorm2d", "Conv2d", "ReLU", "add"])
@@ -110,5 +110,5 @@ def summary(names: Iterable[str], most: int = 3) -> str:
     """
     counted = Counter(names)
     parts = [name if number == 1 else f"{name} ×{number}" for name, number in counted.items()]
-    rest = len(parts) - most
-    return ", ".join(parts[:most]) + (f" and {rest} more" if rest > 0 else "")
+    rest = sum([*counted.values()][most:])
+    return ", ".join(parts[:most]) + (f" and {rest} more" if rest else "")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 NodeRole = Literal["op", "module", "input", "output", "buffer", "constant", "bundle", "hook", "stop"]
 """What a node stands for; the theme gives each role its colours."""
@@ -108,6 +108,11 @@ class Edge:
     """Which copies of a stack, or rounds of a loop, give and read it, for each target; empty for none."""
 
 
+def joins_line(clauses: Sequence[str]) -> str:
+    """Return what is said of where branches join as one line."""
+    return clauses[0] if clauses and clauses[0] == NO_BRANCHES else f"branches join: {' · '.join(clauses)}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
     """A whole picture without coordinates."""
@@ -119,7 +124,7 @@ class Scene:
     made: str = ""
     """The line under the title: what the network is made of."""
     joins: tuple[str, ...] = ()
-    """The line below it, which says where branches join: in full, and shorter for narrow pictures."""
+    """What is said below it of where branches join, in clauses between which lines may break."""
     notes: tuple[str, ...] = field(default=())
     """Lines that stand under the picture: what was left out, and why."""
 

@@ -97,7 +97,7 @@ def test_the_second_block_of_swin_says_that_it_rolls():
         "features.1.1",
         "SwinTransformerBlock",
         "like features.1.0",
-        "and roll ×2, add, masked_fill ×2 and 9 more",
+        "and roll ×2, add, masked_fill ×2 and 14 more",
         "joins: add ×3, matmul ×2, masked_fill ×2, sub",
         "(1, 16, 16, 96) · 112k params · 67 ops",
     ]

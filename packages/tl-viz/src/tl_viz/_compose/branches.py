@@ -5,57 +5,102 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tl_viz._compose.joined import DETAIL, WIDEST
+from tl_viz._compose.joined import DETAIL, SHORT, WIDEST
 from tl_viz._compose.sums import rounds_of
 from tl_viz._measure import text_width
 from tl_viz._names import summary
-from tl_viz._plan import CONTAINERS
 from tl_viz._scene import NO_BRANCHES
 
 if TYPE_CHECKING:
-    from tl_viz._compose.meet import Meets
+    from tl_viz._compose.meet import Meets, Sort
     from tl_viz._network import Network
     from tl_viz._plan import Branch
 
 MOST_KINDS = 5
-"""So many kinds of joins are named; the others are counted."""
-
-MOST_BLOCKS = 2
-"""Blocks of so many classes are named."""
-
-FEWEST_KINDS = 3
-"""In which blocks they stand is left out before fewer than so many kinds are named."""
+"""So many kinds of joins are named in one place; the others are counted."""
 
 
-def joins_lines(meets: Meets, made: str, shown: set[str]) -> tuple[str, ...]:
-    """Return where branches join in the whole network, such as `branches join at: add_ ×16 (one in each Bottleneck)`, and shorter texts.
+def joins_clauses(meets: Meets, made: str, drawn: set[Sort]) -> tuple[str, ...]:
+    """Return where branches join, a clause for each kind of module: `add ×2 in each GPT2Block`, `36 more in closed boxes`.
 
-    Every op is counted as often as it ran. Kinds that are drawn come first, and last those that are the same in every run, such as
-    parts of a mask.
+    Modules of which there are many come before single ones, and outer ones before inner ones.
 
     Args:
         meets: the ops at which they join.
-        made: what is said of its blocks; only those named there are named again.
-        shown: kinds of ops at which a bar is drawn.
+        made: what is said of the blocks of the network, which come first.
+        drawn: sorts of ops that have a box of their own; where there are none, all are told of.
     """
-    tree = meets.tree
-    network = tree.network
-    ops = list(meets.between(0, len(tree.op_at)))
+    ops = list(meets.between(0, len(meets.tree.op_at)))
     if not ops:
         return (NO_BRANCHES,)
-    numbers: Counter[str] = Counter()
-    moving: set[str] = set()
+    network = meets.tree.network
+    told = [op for op in ops if not drawn or meets.sort(op) in drawn]
+    rest = sum(network.joins[op] for op in ops) - sum(network.joins[op] for op in told)
+    clauses = _clauses(meets, told, [part.partition(" ×")[0] for part in made.split(" · ")])
+    return (*clauses, f"{rest:,} more in closed boxes") if rest else clauses
+
+
+def _clauses(meets: Meets, ops: list[int], blocks: list[str]) -> tuple[str, ...]:
+    network = meets.tree.network
+    holders = _holders(network)
+    sorts: dict[tuple[str, str, str], list[int]] = {}
     for op in ops:
-        name = meets.name(op)
-        numbers[name] += network.joins[op]
-        if not tree.fixed[op]:
-            moving.add(name)
-    order = sorted(numbers, key=lambda name: (name not in moving, name not in shown, -numbers[name]))
-    said = [f"{name} ×{numbers[name]:,}" if numbers[name] > 1 else name for name in order]
-    where = _where(network, ops, numbers, made)
-    ends = [(most, where) for most in range(MOST_KINDS, FEWEST_KINDS - 1, -1)]
-    ends += [(most, "") for most in range(MOST_KINDS, 0, -1)]
-    return tuple(dict.fromkeys([f"branches join at: {_some(said, most)}{more}" for most, more in ends]))
+        name, owner, _ = meets.sort(op)
+        sorts.setdefault((owner, SHORT.get(name, name), _rounds(network, op)), []).append(op)
+    said: dict[tuple[str, str], list[str]] = {}
+    """Class of a module, and in how many of them -> what joins there, each as often as it does."""
+    for (owner, name, rounds), own in sorts.items():
+        number, place = _spread(meets, own, len(holders.get(owner, ())), rounds)
+        said.setdefault((owner, place), []).extend([name] * number)
+
+    def importance(key: tuple[str, str]) -> tuple[int, bool, int]:
+        calls = holders.get(key[0], ())
+        depth = min((network.calls[call].address.count(".") for call in calls), default=0)
+        return blocks.index(key[0]) if key[0] in blocks else len(blocks), len(calls) < 2, depth
+
+    alike: dict[tuple[str, str], list[str]] = {}
+    """What joins, and in how many modules -> classes of which both are true."""
+    for owner, place in sorted(said, key=importance):
+        alike.setdefault((summary(said[owner, place], MOST_KINDS), place), []).append(owner)
+    return tuple([f"{joins}{place}{', '.join(owners)}" for (joins, place), owners in alike.items()])
+
+
+def _holders(network: Network) -> dict[str, list[int]]:
+    """Return by class of a module its calls in which an op stands."""
+    alive = [False] * len(network.calls)
+    for call in network.module_of:
+        if call >= 0:
+            alive[call] = True
+    found: dict[str, list[int]] = {}
+    for at in range(len(alive) - 1, -1, -1):
+        call = network.calls[at]
+        if alive[at]:
+            found.setdefault(call.class_name, []).append(at)
+            if call.parent >= 0:
+                alive[call.parent] = True
+    return found
+
+
+def _rounds(network: Network, op: int) -> str:
+    """Return in which rounds branches join at an op; an empty string where it ran once."""
+    rounds, joins = network.rounds[op], network.joins[op]
+    if rounds == 1:
+        return ""
+    return "every round" if joins == rounds else f"{joins:,} of {rounds:,} rounds"
+
+
+def _spread(meets: Meets, ops: list[int], modules: int, rounds: str) -> tuple[int, str]:
+    """Return how many of some ops stand in one module, and in how many modules of its class; all, where that differs."""
+    held = Counter([meets.owner(op) for op in ops])
+    if -1 in held:
+        return len(ops), f" in {rounds}" if rounds else ""
+    number = next(iter(held.values()))
+    some = ""
+    if modules > 1:
+        even = len(set(held.values())) == 1
+        some = "each " if even and len(held) == modules else f"{len(held):,} of {modules:,} "
+        number = number if even else len(ops)
+    return number, f" in {rounds} of {some}" if rounds else f" in {some}"
 
 
 def joins_text(meets: Meets, branch: Branch) -> str:
@@ -76,49 +121,3 @@ def joins_text(meets: Meets, branch: Branch) -> str:
     kinds = [name for name in names for _ in range(numbers[name])]
     texts = [f"joins{' each round' if again else ''}: {summary(kinds, most)}" for most in range(MOST_KINDS, 0, -1)]
     return next((text for text in texts if text_width(text, DETAIL) <= WIDEST), texts[-1])
-
-
-def _some(said: list[str], most: int) -> str:
-    rest = len(said) - most
-    more = f" and {rest} more kind{'s' if rest > 1 else ''}" if rest > 0 else ""
-    return ", ".join(said[:most]) + more
-
-
-def _where(network: Network, ops: list[int], numbers: Counter[str], made: str) -> str:
-    """Return in which rounds, or in which blocks, branches join; an empty string where that is not plain."""
-    rounds = {network.rounds[op] for op in ops}
-    if rounds != {1} and all(network.joins[op] == network.rounds[op] for op in ops) and len(rounds) == 1:
-        return " (every round)"
-    inside = [0] * len(network.calls)
-    total = 0
-    for op in ops:
-        total += network.joins[op]
-        if network.module_of[op] >= 0:
-            inside[network.module_of[op]] += network.joins[op]
-    for at in range(len(inside) - 1, -1, -1):
-        above = network.calls[at].parent
-        if above >= 0:
-            inside[above] += inside[at]
-    named = {part.partition(" ×")[0] for part in made.split(" · ")}
-    blocks: dict[str, list[int]] = {}
-    for call, number in zip(network.calls, inside, strict=True):
-        name = call.class_name
-        if name not in CONTAINERS and name not in numbers and name in named:
-            blocks.setdefault(name, []).append(number)
-    said = {name: text for name, held in blocks.items() if len(held) > 1 and (text := _in_blocks(name, held))}
-    order = sorted(said, key=lambda name: -sum(blocks[name]))[:MOST_BLOCKS]
-    outside = total - sum(sum(blocks[name]) for name in order)
-    if not order or not 0 <= outside <= total / 2:
-        return ""
-    texts = [said[name] for name in order] + ([f"{outside:,} outside"] if outside else [])
-    return f" ({', '.join(texts)})"
-
-
-def _in_blocks(name: str, held: list[int]) -> str:
-    """Return how many joins there are in each block of a class; an empty string where that is not plain."""
-    some = sum(number > 0 for number in held)
-    if 0 < some < len(held):
-        return f"in {some} of {len(held)} {name}" if max(held) == 1 else ""
-    low, high = min(held), max(held)
-    number = f"{low:,}…{high:,}" if low < high else "one" if low == 1 else f"{low:,}"
-    return f"{number} in each {name}" if some else ""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from tl_viz._compose.address import address_of
 from tl_viz._compose.around import Around
-from tl_viz._compose.branches import joins_lines, joins_text
+from tl_viz._compose.branches import joins_clauses, joins_text
 from tl_viz._compose.follow import follow
 from tl_viz._compose.joined import arguments_of
 from tl_viz._compose.label import Wishes, box_size, frame_title, names, node_rows
 from tl_viz._compose.made import made_of
-from tl_viz._compose.meet import Meets, kinds_shown, meeting, meets_in
+from tl_viz._compose.meet import Meets, meeting, meets_in, sorts_drawn
 from tl_viz._compose.noun import noun_of
 from tl_viz._compose.sums import COMPUTED, calls_of, is_one_call, ops_of, ops_text, params_text, rounds_of
 from tl_viz._compose.trail import draw_edges
@@ -72,7 +72,7 @@ def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) ->
     edges = draw_edges(plan, trail, faint)
     box = Box(key="", role="root", title=(), children=tuple(children))
     made = made_of(plan.tree.network)
-    said = joins_lines(meets, made, kinds_shown(meets, trail, joins))
+    said = joins_clauses(meets, made, sorts_drawn(meets, trail, joins))
     return Scene(root=box, edges=edges, made=made, joins=said, notes=_notes(plan, work))
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from tl_viz._compose.sums import rounds_of
-from tl_viz._plan import SMALL, SPLICED
+from tl_viz._plan import CONTAINERS, SMALL, SPLICED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tl_viz._compose.follow import Trail
     from tl_viz._plan import Branch, Plan, Tree
+
+Sort: TypeAlias = tuple[str, str, tuple[str, ...]]
+"""What the box of an op is called, the class of the module that it stands in, and the functions of the code around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,20 @@ class Meets:
         network = self.tree.network
         call = network.module_of[op]
         return network.calls[call].class_name if call in self.whole else network.functions[op]
+
+    def owner(self, op: int) -> int:
+        """Return the module call that an op stands in, -1 for none; those that only hold others are passed over."""
+        calls, call = self.tree.network.calls, self.tree.network.module_of[op]
+        if call in self.whole:
+            call = calls[call].parent
+        while call >= 0 and calls[call].class_name in CONTAINERS:
+            call = calls[call].parent
+        return call
+
+    def sort(self, op: int) -> Sort:
+        """Return what an op shares with the same op of another module of its class."""
+        network, owner = self.tree.network, self.owner(op)
+        return self.name(op), network.calls[owner].class_name if owner >= 0 else "", network.within.get(op, ())
 
 
 def meets_in(plan: Plan) -> Meets:
@@ -91,10 +108,12 @@ def meeting(meets: Meets, trail: Trail) -> set[int]:
     return found - closed | (closed and _entered(meets.tree, trail, closed))
 
 
-def kinds_shown(meets: Meets, trail: Trail, items: set[int]) -> set[str]:
-    """Return what the ops are called that are among some items themselves."""
-    own = [at for at in meets.places if trail.item[at] in items and trail.branch[trail.item[at]].op >= 0]
-    return {meets.name(meets.tree.op_at[at]) for at in own}
+def sorts_drawn(meets: Meets, trail: Trail, items: set[int]) -> set[Sort]:
+    """Return the sorts of ops that are among some items themselves."""
+    op_at = meets.tree.op_at
+    return {
+        meets.sort(op_at[at]) for at in meets.places if trail.item[at] in items and trail.branch[trail.item[at]].op >= 0
+    }
 
 
 def _entered(tree: Tree, trail: Trail, closed: set[int]) -> set[int]:
