@@ -166,7 +166,7 @@ parameters, then attention, products of matrices, what joins two tensors, and th
 three more calls, so that the numbers add up |
 | `apply_rotary_pos_emb()` | what a function of the code computed, as a closed box or as a frame |
 | `Sequential of Bottleneck ×3` | a frame whose class says nothing: what it holds |
-| `like features.1.0`, `and roll ×2, add, masked_fill ×2 and 9 more` | a closed box that holds the same modules as an open one above, \
+| `like features.1.0`, `and roll ×2, add, masked_fill ×2 and 14 more` | a closed box that holds the same modules as an open one above, \
 and few other ops: those that it has beyond that one, or does without |
 | `Bottleneck ×4, first differs` | a closed box of blocks of one class, of which the first has another form than the others |
 | purple stack, `×12 own weights` | equal neighbours, drawn once; each has weights of its own |
