@@ -11,13 +11,16 @@ from tl_core._aten import aten_rows
 from tl_core._autograd import TraceAutograd
 from tl_core._bundle_save import check_request, save
 from tl_core._conditional import Conditional, conditionals, portable
-from tl_core._errors import AmbiguousOpLookupError, LookupFailedError
+from tl_core._errors import AmbiguousOpLookupError, ArgumentTypeError, LookupFailedError
 from tl_core._extension import extension
 from tl_core._find import find
 from tl_core._graph import Graph
 from tl_core._health_nan import FindNanResult, find_nan
 from tl_core._html import to_html
+from tl_core._layer import Layer
 from tl_core._lookup import look_up
+from tl_core._module import Module, ModuleCall
+from tl_core._op import Op
 from tl_core._options import CaptureOptions
 from tl_core._orphan import drop_orphans
 from tl_core._overview import overview
@@ -40,9 +43,6 @@ if TYPE_CHECKING:
 
     from tl_core._aten import AtenOp
     from tl_core._cost import TraceCost
-    from tl_core._layer import Layer
-    from tl_core._module import Module, ModuleCall
-    from tl_core._op import Op
     from tl_core._record import GapRecord, ReadRecord, Records
     from tl_core._selector import Selector
     from tl_core._status import ValidationStatus
@@ -219,13 +219,15 @@ class Trace(View):
         """
         return look_up(self._state, key)
 
-    def __contains__(self, key: str | SupportsIndex) -> bool:
-        """Whether `trace[key]` names something."""
+    def __contains__(self, key: object) -> bool:
+        """Whether `trace[key]` names something, or `key` is an op, layer, module or module call of this trace."""
+        if isinstance(key, (Op, Layer, Module, ModuleCall)):
+            return key._state is self._state  # noqa: SLF001  # another view of the same package
         try:
-            look_up(self._state, key)
+            look_up(self._state, cast("str", key))
         except AmbiguousOpLookupError:
             return True
-        except LookupFailedError:
+        except (LookupFailedError, ArgumentTypeError):
             return False
         return True
 

@@ -168,3 +168,14 @@ def test_numbers_of_other_scripts_are_no_passes(trace, key):
     with pytest.raises(LookupFailedError) as caught:
         trace[key]
     assert "is not there" in str(caught.value)
+
+
+def test_what_is_in_a_trace(trace):
+    """Names and positions that `trace[...]` answers, and what it answers with; nothing else, and no refusal."""
+    call = trace.modules["lin"].calls[0]
+    assert all(thing in trace for thing in ("tanh_1", "tanh_1_2:2", "lin", "lin:2", "relu_1", 0, -1))
+    assert all(thing in trace for thing in (*trace, trace.layers["tanh_1"], trace.modules["lin"], call))
+    run = Run()
+    other = run.play(lambda run, x: run("tanh", x), run.input())
+    assert other.ops[0] not in trace
+    assert all(thing not in trace for thing in ("tanh", 99, 1.5, None, True, slice(0, 1), [], trace.params[0]))
