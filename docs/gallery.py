@@ -152,7 +152,7 @@ Each picture has a legend of its signs; this table is the long version.
 network is made of, and how many stand in each row. Blocks inside of blocks are not named; where there are no blocks, layers are counted |
 | `branches join: add ×2 in each GPT2Block · add in GPT2Model · 36 more in closed boxes` | the lines below: where ops read two or more \
 tensors. Ops that have a box are told of with the class of the module that they stand in, and so are those like them in closed boxes; \
-all others are counted. `in 54 of 58 _DenseLayer`: in no others; `in every round`: of a loop. `no branches` is a chain |
+all others are counted. `in 54 of 58 _DenseLayer`: in no others; `in each of 12 rounds`: of a loop. `no branches` is a chain |
 | tinted box | holds parameters; how many stands in it. Inputs and outputs are round |
 | `add pos_embed`, `parameter (1, 197, 192)` | an op that reads a parameter itself, and the shape of that parameter; one that reads \
 several of one owner has the name of the owner: `qkv`, and `linear` below it |

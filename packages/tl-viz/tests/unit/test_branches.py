@@ -49,7 +49,7 @@ def line(drawing):
         ),
         ("unet", "cat ×4"),
         ("lstm", "lstm in LSTM"),
-        ("gru-500", "GRUCell in every round"),
+        ("gru-500", "GRUCell in each of 500 rounds"),
         (
             "moe",
             "add ×2 in each MixtralDecoderLayer · attention in each MixtralAttention · div_ in each MixtralTopKRouter"
@@ -58,7 +58,7 @@ def line(drawing):
         (
             "mamba",
             "add in each MambaBlock · mul ×4, stack, add in each MambaMixer"
-            " · mul, add, matmul in every round of each MambaMixer · 7 more in closed boxes",
+            " · mul, add, matmul in each of 12 rounds of each MambaMixer · 7 more in closed boxes",
         ),
     ],
 )
@@ -67,7 +67,7 @@ def test_known_networks(name, said):
 
 
 CLAUSE = re.compile(
-    r"(?P<joins>.+?)(?: in (?:(?P<some>every|[\d,]+ of [\d,]+) rounds?(?: of )?)?(?P<which>each |[\d,]+ of [\d,]+ )?(?P<owners>[\w, ]*))?"
+    r"(?P<joins>.+?)(?: in (?:(?P<some>each of [\d,]+|[\d,]+ of [\d,]+) rounds?(?: of )?)?(?P<which>each |[\d,]+ of [\d,]+ )?(?P<owners>[\w, ]*))?"
 )
 
 
@@ -89,7 +89,7 @@ def told(network, clause):
         )
     elif owners:
         number *= len(owners)
-    return number * (max(network.rounds) if found["some"] == "every" else 1)
+    return number * (max(network.rounds) if (found["some"] or "").startswith("each") else 1)
 
 
 def joining(network, *, dead):
@@ -124,7 +124,7 @@ def test_a_chain_has_none():
 
 
 def test_rounds_are_told_or_drawn():
-    assert line(recurrent(20).draw()) == "branches join: GRUCell in every round"
+    assert line(recurrent(20).draw()) == "branches join: GRUCell in each of 20 rounds"
     assert line(recurrent(20).draw(view="unrolled")) == "branches join: GRUCell ×20"
 
 

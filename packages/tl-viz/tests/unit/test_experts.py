@@ -40,3 +40,9 @@ def test_experts_are_counted_where_everything_agrees(given, said):
 def test_the_gallery_says_how_many():
     found = titles(picture(load("moe"), DEFAULTS), 2)
     assert "experts MixtralExperts · 8 experts" in found
+
+
+def test_the_line_under_the_title_says_how_many_too():
+    assert picture(load("moe"), DEFAULTS).scene.made == (
+        "MixtralDecoderLayer ×4 · 8 experts in each MixtralExperts · 706k params in all"
+    )

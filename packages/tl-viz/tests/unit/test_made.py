@@ -40,7 +40,7 @@ def block(run, address, class_name, x, layers=2, width=8):
         ("gpt2-12", "GPT2Block ×12 · 1.54M params in all"),
         ("gpt2-48", "GPT2Block ×48 · 5.56M params in all"),
         ("vit", "Block ×12 · 5.72M params in all"),  # 5,717,416
-        ("moe", "MixtralDecoderLayer ×4 · 706k params in all"),
+        ("moe", "MixtralDecoderLayer ×4 · 8 experts in each MixtralExperts · 706k params in all"),
         ("mamba", "MambaBlock ×6 · 210k params in all"),
         # down and up there are four, and one in the middle
         ("unet", "DoubleConv ×4, ×1, ×4 · 1.94M params in all"),

@@ -86,7 +86,7 @@ def _rounds(network: Network, op: int) -> str:
     rounds, joins = network.rounds[op], network.joins[op]
     if rounds == 1:
         return ""
-    return "every round" if joins == rounds else f"{joins:,} of {rounds:,} rounds"
+    return f"each of {rounds:,} rounds" if joins == rounds else f"{joins:,} of {rounds:,} rounds"
 
 
 def _spread(meets: Meets, ops: list[int], modules: int, rounds: str) -> tuple[int, str]:

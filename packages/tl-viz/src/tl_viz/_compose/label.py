@@ -7,7 +7,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from tl_viz._compose.address import address_of, run_address
-from tl_viz._compose.experts import experts_text
+from tl_viz._compose.experts import experts_in
 from tl_viz._compose.inside import inside, own_params
 from tl_viz._compose.joined import DETAIL, TITLE, WIDEST, function_text, joined_lines
 from tl_viz._compose.likeness import likeness_words
@@ -185,9 +185,9 @@ def names(tree: Tree, branch: Branch, around: Around) -> tuple[str, str]:
     if branch.op >= 0:
         return _leaf_names(network, branch, around, tree)
     if branch.kind == "module":
-        held = experts_text(tree, branch)
-        kind = network.calls[branch.call].class_name
-        return address_of(tree, branch, around.frame, around.shifts), f"{kind} · {held}" if held else kind
+        call = network.calls[branch.call]
+        held, kind = experts_in(network, call), call.class_name
+        return address_of(tree, branch, around.frame, around.shifts), f"{kind} · {held} experts" if held else kind
     if branch.kind == "function":
         return f"{branch.name}()", ""
     if branch.kind == "constants":

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from tl_core import collector_paused
+from tl_viz._compose.experts import experts_told
 from tl_viz._names import amount, count
 from tl_viz._plan import CONTAINERS
 
@@ -84,7 +85,7 @@ def made_of(network: Network) -> str:
     kinds = said[:MOST_KINDS] + ([f"{len(said) - MOST_KINDS} more kinds"] if len(said) > MOST_KINDS else [])
     if not network.calls:
         kinds = [count(sum(role in {"op", "hook"} for role in network.roles), "op")]
-    return " · ".join([*kinds, _params(network)])
+    return " · ".join([*kinds, *experts_told(network), _params(network)])
 
 
 def _params(network: Network) -> str:
