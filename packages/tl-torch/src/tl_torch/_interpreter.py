@@ -23,8 +23,8 @@ class Recording:
 
     A full collection visits everything that there is, and every value kept adds to that: during 100,000 ops several
     of them take as long as the recording and free nothing. The younger generations are collected, if less often on
-    older Pythons, so a model that leaves cycles behind does not fill the memory. Nothing is hung on the collections themselves: Python drops
-    what is raised there, an interruption by the user too.
+    older Pythons, so a model that leaves cycles behind does not fill the memory. Nothing is hung on the collections
+    themselves: Python drops what is raised there, an interruption by the user too.
 
     A recorded module call takes twice the frames of a plain one, so a model that nests as deeply as Python lets it
     needs twice the limit.
