@@ -9,24 +9,28 @@ from tl_core import collector_paused
 from tl_viz._layout.assemble import assemble, set_texts
 from tl_viz._layout.frames import NOWHERE, prepare, solve_all
 from tl_viz._layout.geometry import Direction, Geometry, turn
-from tl_viz._layout.problem import FREE, Choice
+from tl_viz._layout.problem import FREE, Choice, Order
 from tl_viz._layout.score import effort
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tl_viz._layout.frames import Choices, Surroundings, Work
-    from tl_viz._layout.problem import Freedom, Placed
+    from tl_viz._layout.problem import Placed
     from tl_viz._scene import Scene
 
 ROUNDS = 3
 """So many times frames are told anew what lies around them."""
 
-TRIES, PLACED = 30, 1500
+TRIES, PLACED = 30, 2000
 """So many layouts are tried at most, and fewer where they would place more items than this, all tries counted."""
 
 TORN = 150.0
 """So many pixels of line are as hard to follow as a line that runs on another side than those before it."""
+
+
+_Change = Order | tuple[int, bool]
+"""Another order of a frame, or a net and the other side for its line."""
 
 
 class _Try(NamedTuple):
@@ -126,29 +130,43 @@ def _choose(work: Work, best: _Try) -> _Try:
     before = None
     while before is not best:
         before = best
-        free = {work.groups[index]: one.freedom for index, one in enumerate(best.placed) if one and one.freedom}
-        for group, freedom in reversed(free.items()):
-            for option in _options(freedom):
-                choice = _changed(best.choices.get(group, FREE), option)
-                if len(work.drawn) >= most:
-                    return best
-                choices = best.choices | {group: choice}
-                drawn = _draw(work, best.told, choices)
-                if option is None:
-                    drawn = min(_tell(work, drawn), _tell(work, _draw(work, {}, choices)), key=lambda d: d.effort)
-                if drawn.effort < best.effort - 1:
-                    best = drawn
+        for changes in _changes(work, best):
+            if len(work.drawn) >= most:
+                return best
+            choices = dict(best.choices)
+            for group, change in changes:
+                choices[group] = _changed(choices.get(group, FREE), change)
+            drawn = _draw(work, best.told, choices)
+            if isinstance(changes[0][1], str):
+                drawn = min(_tell(work, drawn), _tell(work, _draw(work, {}, choices)), key=lambda one: one.effort)
+            if drawn.effort < best.effort - 1:
+                best = drawn
     return best
 
 
-def _options(freedom: Freedom) -> Iterator[tuple[int, bool] | None]:
-    """Yield each net with the other side for its line; None turns the frame."""
-    yield None
-    for net, right in freedom.lines:
-        yield net, not right
+def _changes(work: Work, best: _Try) -> Iterator[tuple[tuple[int, _Change], ...]]:
+    """Yield what may be changed, the innermost frames first: their order, alone or with that around them, and the sides of lines."""
+    pieced, groups = work.pieced, work.groups
+    seen: set[int] = set()
+    for index in reversed(range(len(best.placed))):
+        solved = best.placed[index]
+        if solved is None or solved.freedom is None or groups[index] in seen:
+            continue
+        group = groups[index]
+        seen.add(group)
+        order = best.choices.get(group, FREE).order
+        turned = "run" if order == "mirrored" else "mirrored"
+        yield ((group, turned),)
+        yield ((group, "run" if order == "centred" else "centred"),)
+        if index:
+            around = groups[pieced.parent[index]]
+            outer = best.choices.get(around, FREE).order
+            yield (group, turned), (around, "run" if outer == "mirrored" else "mirrored")
+        for net, right in solved.freedom.lines:
+            yield ((group, (net, not right)),)
 
 
-def _changed(choice: Choice, option: tuple[int, bool] | None) -> Choice:
-    if option is None:
-        return replace(choice, mirrored=not choice.mirrored)
-    return replace(choice, sides=tuple(sorted((dict(choice.sides) | dict([option])).items())))
+def _changed(choice: Choice, change: _Change) -> Choice:
+    if isinstance(change, str):
+        return replace(choice, order=change)
+    return replace(choice, sides=tuple(sorted((dict(choice.sides) | dict([change])).items())))

@@ -7,6 +7,7 @@ with the places of their ports, so a level never looks inside them. All lengths 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 OUTSIDE = -1
 """Stands for the frame itself where a net names a child."""
@@ -55,12 +56,16 @@ class Margins:
     """Extra room on the left, used for titles when the picture runs sideways."""
 
 
+Order = Literal["run", "mirrored", "centred"]
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """What can be drawn in several ways that are equally good as far as one frame can see."""
 
-    mirrored: bool = False
-    """Whether what comes first stands on the right, and long lines run on the left where both sides are alike."""
+    order: Order = "run"
+    """Whether what ran first stands on the left; on the right, and long lines run on the left where both sides are alike; or the \
+main path stands in the middle."""
     sides: tuple[tuple[int, bool], ...] = ()
     """Net whose line passes rows, and whether it does so on the right of the main path."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from tl_viz._layout.problem import Freedom
 
 if TYPE_CHECKING:
-    from tl_viz._layout.problem import Level
+    from tl_viz._layout.problem import Level, Order
     from tl_viz._layout.ranks import Ranks, Wire
 
 LONG_SPAN = 6
@@ -71,10 +71,8 @@ class Rows:
 def order_rows(level: Level, ranks: Ranks) -> Rows:
     """Return the ordered rows of a level."""
     rows = _populate(level, ranks)
-    if level.choice.mirrored:
-        for row in rows.rows:
-            row.reverse()
-        _renumber(rows)
+    if level.choice.order != "run":
+        _rearrange(rows, ranks, level.choice.order)
     total = len(rows.position)
     upper: list[Near] = [[] for _ in range(total)]
     lower: list[Near] = [[] for _ in range(total)]
@@ -85,7 +83,7 @@ def order_rows(level: Level, ranks: Ranks) -> Rows:
             lower[link.upper].append((link.lower, link.lower_offset))
     if any(len(row) > 1 for row in rows.rows):
         _sweep(rows, upper, lower)
-    _choose_sides(rows, level.choice.mirrored)
+    _choose_sides(rows, level.choice.order == "mirrored")
     for net, right in level.choice.sides:
         _lead(rows, ranks, net, right)
     if level.choice.sides:
@@ -157,6 +155,20 @@ def _renumber(rows: Rows) -> None:
     for row in rows.rows:
         for place, item in enumerate(row):
             rows.position[item] = place
+
+
+def _rearrange(rows: Rows, ranks: Ranks, order: Order) -> None:
+    """Turn every row round, or put what is on the main path in its middle."""
+    main = {*ranks.main_in, *ranks.main_in.values()}
+    for number, row in enumerate(rows.rows):
+        middle = next((item for item in row if item in main), -1)
+        if order == "mirrored":
+            row.reverse()
+        elif middle >= 0:
+            beside = [item for item in row if item != middle]
+            half = len(beside) // 2
+            rows.rows[number] = [*beside[:half], middle, *beside[half:]]
+    _renumber(rows)
 
 
 def _lead(rows: Rows, ranks: Ranks, net: int, right: bool) -> None:
