@@ -260,6 +260,19 @@ def test_lines_around_the_main_path_run_on_one_side():
     assert len(set(residuals(geometry, 0, 5))) == 1
 
 
+def test_a_lone_line_leaves_a_wide_box_where_it_is_straight():
+    """The keys and values of earlier tokens enter the blocks below their box, but not below its middle."""
+    drawing = picture(load("gpt2-12-cache"), DEFAULTS)
+    past = drawing.geometry.rects["input_2"]
+    (line,) = [
+        line.points
+        for line in drawing.geometry.lines
+        if line.points[0][1] == past.y + past.height and past.x < line.points[0][0] < past.x + past.width
+    ]
+    assert len({x for x, _ in line}) == 1
+    assert abs(line[0][0] - past.x - past.width / 2) > 1
+
+
 def test_the_main_path_stands_in_the_middle_where_that_makes_pictures_narrower():
     """Branches beside the longest one stand on both sides of it in each of two frames, of which one has its longest branch last."""
     one = scene(

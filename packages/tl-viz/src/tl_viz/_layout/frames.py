@@ -172,9 +172,9 @@ def _level(work: Work, index: int, placed: list[Placed | None], frame: Frame) ->
         inner = placed[child]
         if isinstance(item, Node):
             size = (item.height, item.width) if work.sideways else (item.width, item.height)
-            slots.append(Slot(*size, None, None, work.weight[child]))
+            slots.append(Slot(*size, None, None, weight=work.weight[child]))
         elif inner is not None:
-            slots.append(Slot(inner.width, inner.height, inner.ins, inner.outs, work.weight[child]))
+            slots.append(Slot(inner.width, inner.height, inner.ins, inner.outs, weight=work.weight[child]))
     nets = tuple(
         Net(source, tuple(targets), *_label_room(work, edge), bool(edges[edge].ends))
         for edge, (source, targets) in pieced.nets[index].items()

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 SPREAD = 14.0
 """Distance between two lines that end at one node."""
 
+CORNER = 12.0
+"""Distance that a line keeps from the corners of a node."""
+SAME = 0.01
+
 LaneEnds = dict[tuple[int, int], float]
 """(number of the lane, item) -> offset of the lane's end from the centre of the item; -1 - lane for its source."""
 
@@ -98,6 +102,39 @@ def _leave(
             line.upper_offset = offset
         else:
             ends[-1 - numbers[id(line)], item] = offset
+
+
+def slide_ports(level: Level, rows: Rows, x: list[float]) -> None:
+    """Let the only line that leaves a node, or enters it, do so beside its middle where the line is straight then."""
+    size = len(level.slots)
+    gives, reads = [0] * size, [0] * size
+    links = [link for links in rows.links for link in links]
+    for item, other in [(link.upper, link.lower) for link in links] + [
+        (lane.source, item) for lane in rows.lanes for taps in lane.taps.values() for item, _ in taps
+    ]:
+        if item < size:
+            gives[item] += 1
+        if other < size:
+            reads[other] += 1
+    for link in links:
+        aside = x[link.lower] + link.lower_offset - x[link.upper] - link.upper_offset
+        if abs(aside) < SAME:
+            continue
+        if abs(link.upper_offset + aside) <= _reach(level, link.upper, gives, reads):
+            link.upper_offset += aside
+        elif abs(link.lower_offset - aside) <= _reach(level, link.lower, reads, gives):
+            link.lower_offset -= aside
+
+
+def _reach(level: Level, item: int, own: list[int], others: list[int]) -> float:
+    """Return how far from its middle the only line on one side of a node may end; less than 0 where there are more, or no node.
+
+    A node without lines on its other side may be round.
+    """
+    if item >= len(level.slots) or level.slots[item].ins is not None or own[item] != 1:
+        return -1.0
+    slot = level.slots[item]
+    return (slot.narrow or slot.width) / 2 - (CORNER if others[item] else max(CORNER, slot.height / 2))
 
 
 def _spread(count: int, half: float, middle: int | None) -> list[float]:

@@ -23,6 +23,8 @@ class Slot:
     """x of each input port from the left edge; None for a node, whose ports are placed by the level."""
     outs: tuple[float, ...] | None
     """x of each output port from the left edge; None for a node."""
+    narrow: float = 0.0
+    """Width of its narrower end where a node stands for several below each other; 0 where it has one width."""
     weight: int = 1
     """How much of the network it stands for: the heaviest path becomes the straight one."""
 

@@ -7,7 +7,7 @@ from math import ceil, sqrt
 
 from tl_viz._layout.columns import solve_in_columns, wants_columns
 from tl_viz._layout.nudge import nudge
-from tl_viz._layout.ports import place_ports
+from tl_viz._layout.ports import place_ports, slide_ports
 from tl_viz._layout.problem import OUTSIDE, Level, Margins, Path, Placed
 from tl_viz._layout.ranks import Ranks, assign_ranks
 from tl_viz._layout.route import Grid, draw_paths, place_lanes, place_rows
@@ -35,6 +35,7 @@ def solve(level: Level) -> Placed:
     half = [slot.width / 2 for slot in level.slots] + [1.0] * (total - size)
     x = straighten(rows, half, ranks.main_in)
     nudge(rows, half, x, ranks.main_in)
+    slide_ports(level, rows, x)
     left, right = place_lanes(level, rows, half, x)
     grid = place_rows(level, rows, x, ends, (left, right))
     paths = draw_paths(level, rows, ends, grid)

@@ -95,7 +95,14 @@ def _merged(level: Level, chains: dict[int, list[int]]) -> Stacked:
         if len(chain) > 1:
             inside = [level.slots[one] for one in chain]
             height = sum(one.height for one in inside) + INNER.straight * (len(chain) - 1)
-            slot = Slot(max(one.width for one in inside), height, None, None, sum(one.weight for one in inside))
+            slot = Slot(
+                max(one.width for one in inside),
+                height,
+                None,
+                None,
+                min(inside[0].width, inside[-1].width),
+                sum(one.weight for one in inside),
+            )
         slots.append(slot)
     nets: list[Net] = []
     names: list[int] = []
