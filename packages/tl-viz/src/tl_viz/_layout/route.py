@@ -63,6 +63,8 @@ class Grid:
 
 def place_lanes(level: Level, rows: Rows, half: list[float], x: list[float]) -> tuple[float, float]:
     """Set the x of every lane, as near to the content beside it as others allow; return the new bounds."""
+    if not rows.lanes:
+        return 0.0, max((x[item] + half[item] for row in rows.rows for item in row), default=0.0)
     edges = [
         (
             min((x[item] - half[item] for item in row), default=0.0),

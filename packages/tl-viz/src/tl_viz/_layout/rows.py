@@ -16,8 +16,6 @@ LONG_SPAN = 6
 """A line over more rows than this runs in a lane beside the content."""
 
 SWEEPS = 4
-FEW = 150
-"""In a level of no more items and bends than this, every line is tried on both sides."""
 
 Near = list[tuple[int, float]]
 """Neighbours of an item in the next row, each with where on it the line ends: from -0.5, its left edge, to 0.5."""
@@ -123,31 +121,6 @@ def _sweep(rows: Rows, upper: list[Near], lower: list[Near]) -> None:
             best = crossings
             kept = [list(row) for row in rows.rows]
     rows.rows = kept
-    _renumber(rows)
-    if best and len(rows.position) <= FEW:
-        _move_lines(rows, best)
-
-
-def _move_lines(rows: Rows, best: int) -> None:
-    """Move the bends of whole lines to the left or right of everything where that lets fewer lines cross."""
-    bends: dict[int, list[tuple[int, int]]] = {}
-    for number, links in enumerate(rows.links):
-        for link in links:
-            if link.lower >= rows.bends:
-                bends.setdefault(link.net, []).append((number, link.lower))
-    for line in bends.values():
-        for leftward in (True, False):
-            before = [rows.rows[number] for number, _ in line]
-            for number, bend in line:
-                others = [item for item in rows.rows[number] if item != bend]
-                rows.rows[number] = [bend, *others] if leftward else [*others, bend]
-            _renumber(rows)
-            crossings = _crossings(rows)
-            if crossings < best:
-                best = crossings
-                break
-            for (number, _), row in zip(reversed(line), reversed(before), strict=True):
-                rows.rows[number] = row
     _renumber(rows)
 
 
