@@ -62,13 +62,17 @@ def lay_out(scene: Scene, *, direction: Direction = "topdown", reuse: bool = Tru
         40
     """
     with collector_paused():
-        work = prepare(scene, direction, reuse)
-        placed = solve_all(work, {}, {})
-        if any(solved is not None and solved.freedom for solved in placed):
-            geometry = _tell(work, _choose(work, _tell(work, _draw(work, {}, {})))).geometry
-        else:
-            geometry = assemble(work, placed)
-        return set_texts(work, turn(geometry, direction))
+        return _lay_out(scene, direction, reuse)
+
+
+def _lay_out(scene: Scene, direction: Direction, reuse: bool) -> Geometry:
+    work = prepare(scene, direction, reuse)
+    placed = solve_all(work, {}, {})
+    if any(solved is not None and solved.freedom for solved in placed):
+        geometry = _tell(work, _choose(work, _tell(work, _draw(work, {}, {})))).geometry
+    else:
+        geometry = assemble(work, placed)
+    return set_texts(work, turn(geometry, direction))
 
 
 def _draw(work: Work, told: Surroundings, choices: Choices) -> _Try:
