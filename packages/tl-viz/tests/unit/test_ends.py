@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from columns import DEFAULTS, load
 from nets import dense, recurrent, transformer
 from recorder import Recorder
+from sourced import here
 
 from tl_viz._display import Words
 from tl_viz._draw import picture
 from tl_viz._ends import place_ends
-from tl_viz._layout import Room, Wish, lay_out
+from tl_viz._layout import Rect, Room, Wish
 from tl_viz._layout.geometry import Geometry, Line
 from tl_viz._scene import Box, Edge, Node, Scene, TextRow
 from tl_viz._write.pdf import to_pdf
@@ -192,17 +194,28 @@ def test_a_text_stands_on_the_side_without_another_line():
     assert beside((160, 0, 160, 100)) == (45.5, 95)
 
 
-def test_a_text_does_not_lie_on_the_sheets_of_a_stack():
-    node = Node(key="n", role="op", rows=(TextRow(text="n"),), width=56, height=30)
-    last = Node(key="m", role="op", rows=(TextRow(text="m"),), width=56, height=30)
-    stack = Box(key="s", role="module", title=(), children=(node,), copies=3)
-    edge = Edge(source="n", targets=("m",), ends=("last copy",))
-    scene = Scene(root=Box(key="", role="root", title=(), children=(stack, last)), edges=(edge,))
-    geometry = lay_out(scene)
-    ((_, _, _, base),) = place_ends(scene, geometry)
-    frame = geometry.rects["s"]
-    top = base - 9 * 0.76
-    assert top >= frame.y + frame.height + 4  # the lowest sheet shows 4 below the frame
+@pytest.mark.parametrize(("copies", "left"), [(1, 32.5), (3, 63)])
+def test_a_text_does_not_lie_on_the_sheets_of_a_stack(copies, left):
+    # the box ends at 56 and at 30, its sheets 4 farther; a text of 6.84 and 1.5 around it fits into the 12 below without them
+    box = Node(key="n", role="op", rows=(TextRow(text="n"),), width=56, height=30, copies=copies)
+    reader = Node(key="m", role="op", rows=(TextRow(text="m"),), width=20, height=30)
+    edge = Edge(source="n", targets=("m",), ends=("all 3",))
+    scene = Scene(root=Box(key="", role="root", title=(), children=(box, reader)), edges=(edge,))
+    rects = {"n": Rect(0, 0, 56, 30), "m": Rect(18, 42, 20, 30)}
+    ((_, _, x, _),) = place_ends(scene, Geometry(200, 72, rects, {}, (Line(0, (28, 30, 28, 42), True),), ()))
+    assert left <= x < left + 4
+
+
+def test_tensors_of_the_first_round_are_counted_with_those_of_every_round():
+    run = Recorder()
+    with run.module("start", "Start"):
+        x = run.op("exp", run.input())
+        h, step, scale = run.op("tanh", x), run.op("neg", x), run.op("abs", x)
+    for _ in range(4):
+        h = run.op("lerp", h, step, scale, frames=here())
+    drawing = run.done(h).draw(depth=1, collapse="max", fold_repeats=False)
+    # what the loop begins with, and two that each round reads
+    assert [text for text in ends(drawing).values() if "tensors" in text] == ["3 tensors"]
 
 
 def test_there_is_room_for_a_text_between_a_stack_and_the_bar_of_what_reads_it():

@@ -284,6 +284,14 @@ def test_what_is_read_for_its_size_does_not_join():
     assert joins(run.done(run.op("relu", y), run.op("neg", other)).draw(depth=1, collapse="max")) == []
 
 
+def test_a_tensor_that_is_made_in_the_size_of_another_joins_nothing():
+    run = Recorder()
+    x, other = run.input(address="x"), run.input(address="other")
+    y = run.op("exp", run.op("new_full", x, other))
+    drawing = run.done(y, run.op("relu", x), run.op("neg", other)).draw()
+    assert joins(drawing) == []
+
+
 def test_what_no_output_needs_does_not_join():
     run = Recorder()
     x, other = run.input(address="x"), run.input(address="other")
