@@ -290,6 +290,7 @@ def test_a_tensor_that_is_made_in_the_size_of_another_joins_nothing():
     y = run.op("exp", run.op("new_full", x, other))
     drawing = run.done(y, run.op("relu", x), run.op("neg", other)).draw()
     assert joins(drawing) == []
+    assert drawing.scene.joins == ("no branches",)
 
 
 def test_what_no_output_needs_does_not_join():
