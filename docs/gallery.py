@@ -150,9 +150,9 @@ Each picture has a legend of its signs; this table is the long version.
 |---|---|
 | `Bottleneck ×3, ×4, ×6, ×3 · 25.6M params in all`, `GRUCell ×500 rounds, same weights` | the line under the title: the blocks that the \
 network is made of, and how many stand in each row. Blocks inside of blocks are not named; where there are no blocks, layers are counted |
-| `branches join: add ×2 in each GPT2Block · add in GPT2Model · 36 more in closed boxes` | the lines below: where ops read two or more \
-tensors. Ops that have a box are told of with the class of the module that they stand in, and so are those like them in closed boxes; \
-all others are counted. `in 54 of 58 _DenseLayer`: in no others; `in each of 12 rounds`: of a loop. `no branches` is a chain |
+| `branches join: add_ in each Bottleneck`, `in closed boxes: attention in each GPT2Attention · add, mul in each NewGELUActivation` | the lines below: where \
+ops read two or more tensors, with the class of the module that they stand in; last those of which no box like them is drawn. \
+`in 54 of 58 _DenseLayer`: in no others; `in each of 12 rounds`: of a loop. `no branches` is a chain |
 | tinted box | holds parameters; how many stands in it. Inputs and outputs are round |
 | `add pos_embed`, `parameter (1, 197, 192)` | an op that reads a parameter itself, and the shape of that parameter; one that reads \
 several of one owner has the name of the owner: `qkv`, and `linear` below it |

@@ -156,6 +156,7 @@ def _in_lines(clauses: Sequence[str], room: float) -> list[str]:
         line = joins_line(clauses[:end]) if not first else " · ".join(clauses[first:end])
         if end > first + 1 and text_width(line, MADE_SIZE) > room:
             first, line = end - 1, clauses[end - 1]
+            lines[-1] += " ·"
             lines.append(line)
         else:
             lines[-1:] = [line]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tl_viz._compose.joined import DETAIL, SHORT, WIDEST
 from tl_viz._compose.sums import rounds_of
 from tl_viz._measure import text_width
-from tl_viz._names import summary
+from tl_viz._names import count, summary
 from tl_viz._scene import NO_BRANCHES
 
 if TYPE_CHECKING:
@@ -19,11 +19,18 @@ if TYPE_CHECKING:
 MOST_KINDS = 5
 """So many kinds of joins are named in one place; the others are counted."""
 
+MOST_CLAUSES = 6
+"""So many clauses are said of what is drawn, and of what is not; the classes of modules in the others are counted."""
+
+HIDDEN = "in closed boxes: "
+"""What comes before the first clause of what is not drawn."""
+
 
 def joins_clauses(meets: Meets, made: str, drawn: set[Sort]) -> tuple[str, ...]:
-    """Return where branches join, a clause for each kind of module: `add ×2 in each GPT2Block`, `36 more in closed boxes`.
+    """Return where branches join, a clause for each kind of module: `add ×2 in each GPT2Block`.
 
-    Modules of which there are many come before single ones, and outer ones before inner ones.
+    Modules of which there are many come before single ones, and outer ones before inner ones. What has no box of its own, and no
+    like that has one, comes after `in closed boxes:`.
 
     Args:
         meets: the ops at which they join.
@@ -33,11 +40,15 @@ def joins_clauses(meets: Meets, made: str, drawn: set[Sort]) -> tuple[str, ...]:
     ops = list(meets.between(0, len(meets.tree.op_at)))
     if not ops:
         return (NO_BRANCHES,)
-    network = meets.tree.network
+    blocks = [part.partition(" ×")[0] for part in made.split(" · ")]
     told = [op for op in ops if not drawn or meets.sort(op) in drawn]
-    rest = sum(network.joins[op] for op in ops) - sum(network.joins[op] for op in told)
-    clauses = _clauses(meets, told, [part.partition(" ×")[0] for part in made.split(" · ")])
-    return (*clauses, f"{rest:,} more in closed boxes") if rest else clauses
+    has_box = set(told)
+    hidden = [op for op in ops if op not in has_box]
+    clauses = [*_clauses(meets, told, blocks)]
+    inside = [*_clauses(meets, hidden, blocks)]
+    if inside:
+        inside[0] = f"{HIDDEN}{inside[0]}"
+    return tuple(clauses + inside)
 
 
 def _clauses(meets: Meets, ops: list[int], blocks: list[str]) -> tuple[str, ...]:
@@ -62,7 +73,11 @@ def _clauses(meets: Meets, ops: list[int], blocks: list[str]) -> tuple[str, ...]
     """What joins, and in how many modules -> classes of which both are true."""
     for owner, place in sorted(said, key=importance):
         alike.setdefault((summary(said[owner, place], MOST_KINDS), place), []).append(owner)
-    return tuple([f"{joins}{place}{', '.join(owners)}" for (joins, place), owners in alike.items()])
+    clauses = [f"{joins}{place}{', '.join(owners)}" for (joins, place), owners in alike.items()]
+    if len(clauses) > MOST_CLAUSES:
+        more = sum(len(owners) for owners in [*alike.values()][MOST_CLAUSES:])
+        clauses[MOST_CLAUSES:] = [f"and in {count(more, 'more kind')} of modules"]
+    return tuple(clauses)
 
 
 def _holders(network: Network) -> dict[str, list[int]]:
