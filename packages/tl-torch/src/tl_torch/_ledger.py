@@ -184,29 +184,18 @@ class Ledger:
             return None
         return memory
 
-    def hold(self, tensor: torch.Tensor, reference: weakref.ref[torch.Tensor], owner: ParamRecord | None) -> Memory:
-        """The memory of a tensor of the model before the run; pinned as soon as anything else shows or writes it.
-
-        Args:
-            tensor: the tensor.
-            reference: what leads to it.
-            owner: what it appears as; None where that shows later.
-        """
-        try:
-            key = storage_key(tensor)
-        except NO_STORAGE:
-            return Memory(None, True, 0, 0)
-        memory = self.met(key)
-        if memory is None:
-            memory = self.memories[key] = Memory(owner, True, key, 0, reference)
-        return memory
-
-    def memory_for(self, tensor: torch.Tensor, owner: OpRecord | ParamRecord | None) -> Memory:
+    def memory_for(
+        self,
+        tensor: torch.Tensor,
+        owner: OpRecord | ParamRecord | None,
+        holder: weakref.ref[torch.Tensor] | None = None,
+    ) -> Memory:
         """The memory of a tensor that was there before the run, or that nothing recorded has made.
 
         Args:
             tensor: the tensor.
             owner: what it appears as, where its memory was not met before; None where that shows later.
+            holder: what leads to a tensor of the model, whose memory is pinned once anything else shows or writes it.
         """
         try:
             key = storage_key(tensor)
@@ -214,7 +203,9 @@ class Ledger:
             return Memory(None, True, 0, 0)
         memory = self.met(key)
         if memory is None:
-            memory = self.memories[key] = Memory(owner, True, key, pin_storage_key(tensor))
+            memory = self.memories[key] = Memory(
+                owner, True, key, pin_storage_key(tensor) if holder is None else 0, holder
+            )  # fmt: skip
         return memory
 
     def add(self, tensor: torch.Tensor, record: OpRecord | ParamRecord, memory: Memory) -> Entry:

@@ -50,18 +50,18 @@ class Origins:
 
         Parameters are known from now on, and the memory of all that becomes an op when it is first read.
         """
-        hold, known, unusual = self._ledger.hold, self._known, self._sources.unusual
+        memory_for, known, unusual = self._ledger.memory_for, self._known, self._sources.unusual
         for key, param in self._sources.params.items():
             tensor, record = param.tensor, param.record
             if key in known or (key in unusual and isinstance(tensor, UninitializedTensorMixin)):
                 continue
             reference = weakref.ref(tensor)
-            known[key] = Entry(reference, record, version_of(tensor), hold(tensor, reference, record))
+            known[key] = Entry(reference, record, version_of(tensor), memory_for(tensor, record, reference))
         for key, held in self._sources.held.items():
             tensor = held.reference()
             if tensor is None or key in known or (key in unusual and isinstance(tensor, UninitializedTensorMixin)):
                 continue
-            self._memories[key] = hold(tensor, held.reference, None)
+            self._memories[key] = memory_for(tensor, None, held.reference)
 
     def adopt(self, tensor: torch.Tensor) -> Entry:
         """Find out where a tensor came from that no recorded call made."""

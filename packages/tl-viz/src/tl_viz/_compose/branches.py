@@ -44,16 +44,15 @@ def joins_clauses(meets: Meets, made: str, drawn: set[Sort]) -> tuple[str, ...]:
     told = [op for op in ops if not drawn or meets.sort(op) in drawn]
     has_box = set(told)
     hidden = [op for op in ops if op not in has_box]
-    clauses = [*_clauses(meets, told, blocks)]
-    inside = [*_clauses(meets, hidden, blocks)]
+    holders = _holders(meets.tree.network)
+    clauses, inside = _clauses(meets, told, blocks, holders), _clauses(meets, hidden, blocks, holders)
     if inside:
         inside[0] = f"{HIDDEN}{inside[0]}"
     return tuple(clauses + inside)
 
 
-def _clauses(meets: Meets, ops: list[int], blocks: list[str]) -> tuple[str, ...]:
+def _clauses(meets: Meets, ops: list[int], blocks: list[str], holders: dict[str, list[int]]) -> list[str]:
     network = meets.tree.network
-    holders = _holders(network)
     sorts: dict[tuple[str, str, str], list[int]] = {}
     for op in ops:
         name, owner, _ = meets.sort(op)
@@ -77,7 +76,7 @@ def _clauses(meets: Meets, ops: list[int], blocks: list[str]) -> tuple[str, ...]
     if len(clauses) > MOST_CLAUSES:
         more = sum(len(owners) for owners in [*alike.values()][MOST_CLAUSES:])
         clauses[MOST_CLAUSES:] = [f"and in {count(more, 'more kind')} of modules"]
-    return tuple(clauses)
+    return clauses
 
 
 def _holders(network: Network) -> dict[str, list[int]]:
