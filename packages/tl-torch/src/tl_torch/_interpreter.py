@@ -11,6 +11,8 @@ from typing import Self, final
 _NEVER = 1_000_000_000
 _YOUNG = 2000
 """New objects between collections of the youngest, at least: what Python itself does from 3.13 on."""
+_IN_A_ROW = 10
+"""Recordings after which a full collection is put off, while none has run: so many middle ones Python waits for."""
 _OWN_FRAMES = 100
 """Room for what recording itself calls, wherever the model stands."""
 _LARGEST_LIMIT = 2**31 - 1
@@ -26,6 +28,10 @@ class Recording:
     older Pythons, so a model that leaves cycles behind does not fill the memory. Nothing is hung on the collections
     themselves: Python drops what is raised there, an interruption by the user too.
 
+    A full collection that has come due in the meantime would follow at once and look through every value kept, for
+    nothing. Instead, what is there counts as old from then on, and Python counts the younger collections anew, as in mypy
+    after it has loaded its cache. A program that traces on and on still gets one, after ten recordings.
+
     A recorded module call takes twice the frames of a plain one, so a model that nests as deeply as Python lets it
     needs twice the limit.
     """
@@ -35,6 +41,10 @@ class Recording:
         self._recordings = 0
         self._thresholds: tuple[int, int, int] = gc.get_threshold()
         self._depth = sys.getrecursionlimit()
+        self._fulls = -1
+        """Full collections that had run when one was last put off."""
+        self._in_a_row = 0
+        """Recordings after which one was put off since then."""
 
     def __enter__(self) -> Self:
         """Change the settings until the recording is over."""
@@ -54,9 +64,22 @@ class Recording:
                 return
             if gc.get_threshold() == self._put_off:  # else somebody has set others since
                 gc.set_threshold(*self._thresholds)
+                self._count_anew()
             if sys.getrecursionlimit() == self._deeper:
                 with suppress(RecursionError):  # this thread stands deeper than that, which another one's run allowed
                     sys.setrecursionlimit(self._depth)
+
+    def _count_anew(self) -> None:
+        due = gc.isenabled() and gc.get_count()[-1] > self._thresholds[-1]
+        if not due or gc.get_freeze_count():  # what the user froze would be thawed
+            return
+        fulls = gc.get_stats()[-1]["collections"]
+        if fulls != self._fulls:
+            self._fulls, self._in_a_row = fulls, 0
+        if self._in_a_row < _IN_A_ROW:
+            self._in_a_row += 1
+            gc.freeze()  # makes everything old and sets the counts to 0, without a look at any object
+            gc.unfreeze()
 
     @property
     def _put_off(self) -> tuple[int, int, int]:

@@ -65,6 +65,65 @@ def test_nothing_runs_inside_a_collection() -> None:
     assert callbacks == [gc.callbacks]
 
 
+def full_collection_due() -> None:
+    """Make the next collection a full one, and no collection start by itself."""
+    gc.set_threshold(100_000, 10, 10)
+    gc.collect()
+    for _ in range(11):
+        gc.collect(1)
+
+
+def is_due() -> bool:
+    return gc.get_count()[2] > gc.get_threshold()[2]
+
+
+def test_a_full_collection_that_is_due_does_not_follow_at_once() -> None:
+    full_collection_due()
+    before = gc.get_stats()[2]["collections"]
+    trace = tl.trace(Calling(lambda: None), X)
+    assert not is_due()
+    assert gc.get_stats()[2]["collections"] == before
+    assert gc.get_freeze_count() == 0
+    assert any(seen is trace for seen in gc.get_objects(generation=2))
+
+
+def test_it_is_put_off_ten_times_in_a_row() -> None:
+    due: list[bool] = []
+    full_collection_due()
+    for _ in range(11):
+        for _ in range(11):
+            gc.collect(1)
+        tl.trace(Calling(lambda: None), X)
+        due.append(is_due())
+    assert due == [False] * 10 + [True]
+    gc.collect()
+    full_collection_due()
+    tl.trace(Calling(lambda: None), X)
+    assert not is_due()
+
+
+def test_what_the_user_froze_stays_frozen() -> None:
+    kept: list[int] = []
+    gc.freeze()
+    try:
+        full_collection_due()
+        tl.trace(Calling(lambda: None), X)
+        assert not any(seen is kept for seen in gc.get_objects())
+        assert is_due()
+    finally:
+        gc.unfreeze()
+
+
+def test_where_the_collector_is_off_nothing_is_counted_anew() -> None:
+    gc.disable()
+    try:
+        full_collection_due()
+        tl.trace(Calling(lambda: None), X)
+        assert is_due()
+    finally:
+        gc.enable()
+
+
 def test_a_failed_run_restores_them_too() -> None:
     def middle() -> None:
         raise ValueError("half-way")
