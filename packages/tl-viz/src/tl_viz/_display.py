@@ -9,7 +9,7 @@ from tl_viz._bridges import bridges, upright_ways
 from tl_viz._ends import place_ends
 from tl_viz._layout import Direction, Geometry, Rect
 from tl_viz._measure import EDGE_LABEL_SIZE, END_SIZE, MARK_SIZE, SLOT_SIZE, text_width
-from tl_viz._scene import NO_BRANCHES, Box, Node, Scene, TextRow, joins_line, walk
+from tl_viz._scene import IN_CLOSED, NO_BRANCHES, Box, Node, Scene, TextRow, joins_line, walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +31,8 @@ TITLE_ROOM, MADE_ROOM = 24.0, 18.0
 """Height of the title, and of each line under it."""
 SAMPLE_WIDTH, SAMPLE_HEIGHT, SAMPLE_BAR = 16.0, 9.0, 3.0
 """Size of a small box that shows a sign, and thickness of the bar on it."""
-JOINS_WIDTH = 600.0
-"""A narrower picture becomes so wide for what is said of joins."""
+JOINS_NARROWEST, JOINS_WIDEST = 600.0, 700.0
+"""So wide are the lines that say where branches join in a narrow picture, which becomes wider for them, and in a wide one."""
 BESIDE = 5.0
 """Distance from such a box to the words beside it."""
 
@@ -114,7 +114,7 @@ def display(
 ) -> Display:
     """Return the display list of a scene that has been laid out: frames, then lines, then nodes, then notes."""
     width = geometry.width + 2 * MARGIN
-    said = _in_lines(scene.joins, max(width, JOINS_WIDTH) - 2 * MARGIN - SAMPLE_WIDTH - BESIDE)
+    said = _in_lines(scene.joins, min(max(width, JOINS_NARROWEST), JOINS_WIDEST))
     head = MARGIN + (TITLE_ROOM if title else 0.0) + MADE_ROOM * (bool(scene.made) + len(said))
     groups: list[Group] = []
     nodes: list[Group] = []
@@ -149,14 +149,14 @@ def display(
 
 
 def _in_lines(clauses: Sequence[str], room: float) -> list[str]:
-    """Return what is said of joins in lines of at most `room`, none of which breaks a clause that fits."""
+    """Return what is said of joins in lines of at most `room`, none of which breaks a clause; what closed boxes hold begins one."""
     lines: list[str] = []
     first = 0
     for end in range(1, len(clauses) + 1):
-        line = joins_line(clauses[:end]) if not first else " · ".join(clauses[first:end])
-        if end > first + 1 and text_width(line, MADE_SIZE) > room:
+        line = " · ".join(clauses[first:end]) if first else joins_line(clauses[:end])
+        apart = clauses[end - 1].startswith(IN_CLOSED) or text_width(line, MADE_SIZE) > room
+        if end > first + 1 and apart:
             first, line = end - 1, clauses[end - 1]
-            lines[-1] += " ·"
             lines.append(line)
         else:
             lines[-1:] = [line]
@@ -177,9 +177,11 @@ def _heading(made: str, joins: Sequence[str], title: str, theme: Theme, directio
         first = y + MADE_ROOM - MADE_SIZE * 0.36
         shapes = join_sample(MARGIN, first, theme, direction) if joins[0] != NO_BRANCHES else []
         x = MARGIN + (SAMPLE_WIDTH + BESIDE if shapes else 0.0)
+        muted = False
         for line in joins:
             y += MADE_ROOM
-            shapes.append(_words(x, y, TextRow(text=line, size=MADE_SIZE), theme))
+            muted = muted or line.startswith(IN_CLOSED)
+            shapes.append(_words(x, y, TextRow(text=line, size=MADE_SIZE, muted=muted), theme))
         groups.append(Group("joins", "note", tuple(shapes)))
     return groups
 

@@ -21,6 +21,9 @@ EdgeRole = Literal["data", "loop", "faint"]
 NO_BRANCHES = "no branches"
 """What is said where branches join, where they do nowhere."""
 
+IN_CLOSED = "in closed boxes: "
+"""What comes before the first clause of joins of which none is drawn."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextRow:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from clauses import told
 from columns import DEFAULTS, load, names
 from nets import chain, dense, recurrent, transformer
 from recorder import Recorder
@@ -29,72 +29,49 @@ def line(drawing):
     [
         ("resnet50", "add_ in each Bottleneck"),
         # 58 layers, of which the first of each of four blocks reads one tensor; and one list at the end of each block
-        ("densenet121", "cat in 54 of 58 _DenseLayer · cat in each _DenseBlock"),
+        ("densenet121", "cat in all but the first _DenseLayer of each _DenseBlock · cat in each _DenseBlock"),
         # two sums in each block and one of tokens with places; attention, and the written out GELU with two products of two
         # tensors and a sum of two, are in closed boxes
         (
             "gpt2-12",
-            "add ×2 in each GPT2Block · add in GPT2Model · in closed boxes: attention in each GPT2Attention · add, mul in each NewGELUActivation",
+            "add ×2 in each GPT2Block · add in GPT2Model · in closed boxes: attention in each GPT2Attention · add, mul in each GPT2MLP",
         ),
         (
             "gpt2-48",
-            "add ×2 in each GPT2Block · add in GPT2Model · in closed boxes: attention in each GPT2Attention · add, mul in each NewGELUActivation",
+            "add ×2 in each GPT2Block · add in GPT2Model · in closed boxes: attention in each GPT2Attention · add, mul in each GPT2MLP",
         ),
         # keys and values with those of before; `le` makes the mask
         (
             "gpt2-12-cache",
             "add ×2 in each GPT2Block · cat ×2, attention in each GPT2Attention · add in GPT2Model"
-            " · in closed boxes: add, mul in each NewGELUActivation · le in GPT2Model",
+            " · in closed boxes: add, mul in each GPT2MLP · le in GPT2Model",
         ),
         ("vit", "add ×2 in each Block · attention in each Attention"),
-        # four pieces at each of three merges; a mask for the windows of two blocks, which one of the closed boxes holds
+        # four pieces at each of three merges; a mask for the windows of two blocks, one in each of two closed boxes
         (
             "swin",
             "add ×2 in each SwinTransformerBlock · cat in each PatchMerging · matmul ×2 in each ShiftedWindowAttention"
-            " · in closed boxes: sub, masked_fill ×2, add in 2 of 12 ShiftedWindowAttention",
+            " · in closed boxes: sub, masked_fill ×2, add in features.1.1, features.3",
         ),
-        ("unet", "cat ×4"),
+        ("unet", "cat in each of 4 copies of up.0…3, join.0…3"),
         ("lstm", "lstm in LSTM"),
         ("gru-500", "GRUCell in each of 500 rounds"),
         (
             "moe",
             "add ×2 in each MixtralDecoderLayer · attention in each MixtralAttention · div_ in each MixtralTopKRouter"
-            " · bmm ×2, mul in each MixtralExperts · in closed boxes: mul in each MixtralRMSNorm, MixtralExperts"
-            " · mul ×4, cat ×2, add ×2 in each MixtralAttention · mul in MixtralRotaryEmbedding",
+            " · bmm ×2, mul in each MixtralExperts · in closed boxes: mul ×4, cat ×2, add ×2 in each apply_rotary_pos_emb()"
+            " · mul in each MixtralRMSNorm, _default_apply_gate() · and 1 more",
         ),
         (
             "mamba",
-            "add in each MambaBlock · mul ×4, stack, add in each MambaMixer"
-            " · mul, add, matmul in each of 12 rounds of each MambaMixer"
+            "add in each MambaBlock"
+            " · mul ×4, stack, add in each mamba_selective_scan(), and mul, add, matmul in each of its 12 rounds"
             " · in closed boxes: mul in each MambaRMSNorm",
         ),
     ],
 )
 def test_known_networks(name, said):
     assert line(picture(load(name), DEFAULTS)) == f"branches join: {said}"
-
-
-CLAUSE = re.compile(
-    r"(?P<joins>.+?)(?: in (?:(?P<some>each of [\d,]+|[\d,]+ of [\d,]+) rounds?(?: of )?)?(?P<which>each |[\d,]+ of [\d,]+ )?(?P<owners>[\w, ]*))?"
-)
-
-
-def told(network, clause):
-    """Return how many joins a clause tells of."""
-    found = CLAUSE.fullmatch(clause.removeprefix("in closed boxes: "))
-    number = sum(
-        int((re.search(r"×([\d,]+)", part) or [0, "1"])[1].replace(",", "")) for part in found["joins"].split(", ")
-    )
-    owners = found["owners"].split(", ") if found["owners"] else []
-    if found["which"]:
-        number *= (
-            sum(sum(call.class_name == owner for call in network.calls) for owner in owners)
-            if "each" in found["which"]
-            else int(found["which"].split()[0])
-        )
-    elif owners:
-        number *= len(owners)
-    return number * (max(network.rounds) if (found["some"] or "").startswith("each") else 1)
 
 
 def joining(network, *, dead):
@@ -177,7 +154,7 @@ def test_many_kinds_are_cut():
     assert line(run.done(x).draw(collapse="none")) == ("branches join: le, masked_fill, add, mul ×2, sub ×3 and 9 more")
 
 
-def test_kinds_of_modules_beyond_six_are_counted():
+def test_joins_in_more_than_six_places_are_counted():
     run = Recorder()
     x = run.input()
     for number in range(9):
@@ -186,7 +163,7 @@ def test_kinds_of_modules_beyond_six_are_counted():
                 x = run.op("add", x, run.op("exp", x))
     assert run.done(x).draw(collapse="none").scene.joins == (
         "add in Kind0", "add ×2 in Kind1", "add ×3 in Kind2", "add ×4 in Kind3", "add ×5 in Kind4", "add ×6 in Kind5",
-        "and in 3 more kinds of modules",
+        "and 24 more",
     )  # fmt: skip
 
 
@@ -274,11 +251,12 @@ def test_lines_are_as_long_as_there_is_room_for_and_break_between_clauses():
         bar, stroke, *lines = group.shapes
         assert isinstance(bar, Bar)
         assert isinstance(stroke, Stroke)
-        assert " ".join(words.text for words in lines) == line(drawing)
-        room = max(drawing.geometry.width + 32, 460) - 16
+        assert " · ".join(words.text for words in lines) == line(drawing)
+        room = min(max(drawing.geometry.width + 32, 600), 700)
         starts = [words.text.partition(" · ")[0] for words in lines[1:]]
         for words, following in zip(lines, starts, strict=False):
-            assert words.x + text_width(f"{words.text} {following}", 11.0) > room
+            apart = following.startswith("in closed boxes: ")
+            assert apart or text_width(f"{words.text} · {following}", 11.0) > room
         assert all(words.x + words.width <= drawing.width - 16 + 0.01 for words in lines)
         assert [below.y - above.y for above, below in pairwise(lines)] == [18.0] * (len(lines) - 1)
 
@@ -294,4 +272,6 @@ def test_the_line_is_in_every_format():
 
 def test_a_row_of_layers_that_read_all_before():
     # the first layer of each block reads one tensor
-    assert line(dense((6, 12)).draw()) == "branches join: cat in 16 of 18 DenseLayer · cat in each DenseBlock"
+    assert line(dense((6, 12)).draw()) == (
+        "branches join: cat in all but the first DenseLayer of each DenseBlock · cat in each DenseBlock"
+    )

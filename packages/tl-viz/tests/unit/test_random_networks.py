@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from unittest.mock import patch
 
+from clauses import told
 from columns import DEFAULTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from quality import all_faults, overflowing_labels, same_names, schedule
 
+from tl_viz._compose.meet import meets_in
 from tl_viz._draw import picture
 from tl_viz._network import Call, Network
+from tl_viz._plan import make_plan
+from tl_viz._scene import NO_BRANCHES
 
 FUNCTIONS = ("linear", "relu", "add", "view", "transpose", "cat", "matmul")
 CLASSES = ("Block", "Linear", "Sequential", "Attention")
@@ -126,3 +130,28 @@ def test_the_slider_only_ever_closes(network):
     assert counts == sorted(counts, reverse=True)
     seen = [picture(network, replace(DEFAULTS, collapse=level / 8)).collapse_plan.items for level in range(1, 9)]
     assert seen == sorted(seen, reverse=True)
+
+
+@settings(max_examples=200)
+@given(network=networks(), mode=st.sampled_from(["auto", "none", "max", 0.3, 0.7]), fold=st.booleans())
+def test_what_is_said_of_joins_adds_up(network, mode, fold):
+    network = replace(network, joins={op: 1 for op, parents in enumerate(network.parents) if len(parents) > 1})
+    plan = make_plan(network, mode, fold_repeats=fold)
+    ops = list(meets_in(plan).between(0, len(network)))
+    left_out = {plan.tree.op_at[at] for at in range(len(network))} - kept(plan)
+    clauses = picture(network, replace(DEFAULTS, collapse=mode, fold_repeats=fold)).scene.joins
+    assert sum(told(network, clause, left_out) for clause in clauses if clause != NO_BRANCHES) == len(ops), clauses
+
+
+def kept(plan):
+    """Return the ops that are in no bundle of what no output depends on."""
+    found, waiting = set(), [(plan.tree.root, (0,))]
+    while waiting:
+        branch, shifts = waiting.pop()
+        if branch.copies > 1:
+            shifts = [outer + start - branch.first for outer in shifts for start in (branch.first, *branch.others)]
+        if not branch.children:
+            found |= {plan.tree.op_at[at + shift] for at in range(branch.first, branch.end) for shift in shifts}
+        elif branch.kind != "bundle":
+            waiting += [(child, shifts) for child in branch.children]
+    return found

@@ -25,7 +25,7 @@ def address_of(tree: Tree, branch: Branch, frame: str, around: tuple[int, ...] =
         around: how far from there that frame stands in each of its copies.
     """
     starts = [branch.first + shift for shift in shifts_of(branch, around)]
-    found = _found(tree, branch, tuple(starts[1:]))
+    found = addresses_of(tree, branch, tuple(starts[1:]))
     return _joined([seen_from(address, found[0], frame) for address in found], "")
 
 
@@ -39,7 +39,7 @@ def seen_from(address: str, first: str, frame: str) -> str:
 def run_address(tree: Tree, branch: Branch, frame: str) -> str:
     """Return the addresses of what a folded run holds: `down.0…3, pool`, or `features.1–2, 3–4` where they alternate."""
     columns = [
-        _found(tree, child, tuple([start + child.first - branch.first for start in branch.others]))
+        addresses_of(tree, child, tuple([start + child.first - branch.first for start in branch.others]))
         for child in branch.children
         if child.call >= 0
     ]
@@ -48,7 +48,7 @@ def run_address(tree: Tree, branch: Branch, frame: str) -> str:
     return ", ".join([_joined(column, frame) for column in columns])
 
 
-def _found(tree: Tree, branch: Branch, others: tuple[int, ...]) -> list[str]:
+def addresses_of(tree: Tree, branch: Branch, others: tuple[int, ...]) -> list[str]:
     """Return the address of the call of a branch, and of the same call in each copy, which begin at `others`."""
     network = tree.network
     steps = 0

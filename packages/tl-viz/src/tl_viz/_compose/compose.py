@@ -72,7 +72,7 @@ def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) ->
     edges = draw_edges(plan, trail, faint)
     box = Box(key="", role="root", title=(), children=tuple(children))
     made = made_of(plan.tree.network)
-    said = joins_clauses(meets, made, sorts_drawn(meets, trail, joins))
+    said = joins_clauses(plan, meets, made, sorts_drawn(meets, trail, joins))
     return Scene(root=box, edges=edges, made=made, joins=said, notes=_notes(plan, work))
 
 

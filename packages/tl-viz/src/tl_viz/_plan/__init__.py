@@ -2,6 +2,7 @@
 
 from tl_viz._plan.branch import CONTAINERS as CONTAINERS
 from tl_viz._plan.branch import GROWING as GROWING
+from tl_viz._plan.branch import NEVER_OPEN as NEVER_OPEN
 from tl_viz._plan.branch import Branch as Branch
 from tl_viz._plan.branch import Tree as Tree
 from tl_viz._plan.budget import COLLAPSE_OPTIMIZER_MAX_OPS as COLLAPSE_OPTIMIZER_MAX_OPS

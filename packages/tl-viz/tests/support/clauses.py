@@ -1,0 +1,56 @@
+"""Reads what a picture says of joins, and counts how many that are in the network itself."""
+
+from __future__ import annotations
+
+import re
+
+
+def instances(network, name, left_out):
+    """Return how many modules of a class there are, or calls of a function: the lines that call it, in every module."""
+    if not name.endswith("()"):
+        alive = set()
+        for op, call in enumerate(network.module_of):
+            while call >= 0 and op not in left_out:
+                alive.add(call)
+                call = network.calls[call].parent
+        return sum(network.calls[call].class_name == name for call in alive)
+    found = set()
+    for op, path in network.within.items():
+        for depth, part in enumerate(path):
+            if part.partition(":")[0] == name[:-2]:
+                found.add((network.module_of[op], path[: depth + 1]))
+    return len(found)
+
+
+def places(network, place, left_out):
+    """Return how many places are meant: `each A, B`, `each of 4 copies of C`, `all but the first A of each B`, `2 of 3 A`, addresses."""
+    if found := re.fullmatch(r"(?:each of )?([\d,]+) (?:copies )?of .*", place):
+        return int(found[1])
+    if found := re.fullmatch(r"(all but )?the (?:first|last) (\S+)(?: of each (\S+))?", place):
+        groups = instances(network, found[3], left_out) if found[3] else 1
+        return instances(network, found[2], left_out) - groups if found[1] else groups
+    if place.startswith("each "):
+        return sum(instances(network, name, left_out) for name in place.removeprefix("each ").split(", "))
+    return place.count(", ") + 1
+
+
+def number(joins):
+    """Return how many joins are named: 9 of `add ×2, mul and 6 more`."""
+    named, _, more = joins.partition(" and ")
+    each = [int(part.partition(" ×")[2] or 1) for part in named.split(", ")]
+    return sum(each) + int(more.removesuffix(" more") or 0)
+
+
+def told(network, clause, left_out=frozenset()):
+    """Return how many joins a clause tells of, where some ops are left out."""
+    clause = clause.removeprefix("in closed boxes: ")
+    if more := re.fullmatch(r"and ([\d,]+) more", clause):
+        return int(more[1].replace(",", ""))
+    first, *others = clause.split(", and ")
+    joins, _, where = first.partition(" in ")
+    some, of, place = re.fullmatch(r"(?:(\S+) of (\d+) rounds(?: of |$))?(.*)", where).groups()
+    total = number(joins) * (1 if some is None else int(of) if some == "each" else int(some))
+    for other in others:
+        joins, some, of = re.fullmatch(r"(.+) in (\S+) of its (\d+) rounds", other).groups()
+        total += number(joins) * int(of if some == "each" else some)
+    return total * places(network, place, left_out)
