@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast, final
 from tl_core._source import twins
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from tl_core._record import Frame, Frames, ModuleRecord, OpRecord, Records
 
@@ -139,16 +139,15 @@ class Chains:
         self.loose = [op for op, loose in enumerate(loops) if loose]
         """Ops linked within one call of a module, ascending: they may be loops over different things."""
 
-    def _collect(self) -> dict[Place, list[int]]:
+    def _collect(self) -> list[tuple[Place, list[int]]]:
         """Link ops with parameters, buffers and constants; gather what else is called at each place.
 
         Returns:
-            By place: all ops, with or without parameters, in order.
+            Places at which something may repeat, each with all its ops, with or without parameters, in order.
         """
         last: dict[object, int] = {}
-        gathered: dict[Place, list[int]] = {}
-        ops, mixed = self._ops, self._mixed
-        number, anchors, link = self.sites.number, self._anchors, self.link
+        near: dict[tuple[int, int], list[int]] = {}
+        ops, anchors, link = self._ops, self._anchors, self.link
         for index, op in enumerate(ops):
             call = op.call
             if call is None:
@@ -157,32 +156,54 @@ class Chains:
                 key: object = (op.kind, op.address)
             else:
                 where = op.module
-                module = -1 if where is None else where.module.index
-                place = (-1 if where is None else anchors[where.index], module, number(call.frames))
-                group = gathered.get(place)
+                around = (-1, -1) if where is None else (anchors[where.index], where.module.index)
+                group = near.get(around)
                 if group is None:
-                    gathered[place] = [index]
+                    near[around] = [index]
                 else:
-                    if place not in mixed and not _alike(ops[group[-1]], op):
-                        mixed.add(place)
                     group.append(index)
                 if not call.params:
                     continue
-                key = (call.name, op.position, module, call.params)
+                key = (call.name, op.position, around[1], call.params)
             before = last.get(key)
             if before is not None:
                 link[index] = before
             last[key] = index
-        return gathered
+        places: list[tuple[Place, list[int]]] = []
+        for around, group in near.items():
+            if len(group) > 1 or around[0] in self._spots:  # a single op repeats nothing, wherever it stands
+                self._part(around, group, places)
+        places.sort(key=_first_op)
+        return places
 
-    def _link_within_calls(self, gathered: Mapping[Place, Sequence[int]]) -> bytearray:
+    def _part(self, around: tuple[int, int], group: Sequence[int], places: list[tuple[Place, list[int]]]) -> None:
+        """Part what is called in one call of a module by the call sites."""
+        ops, number, mixed = self._ops, self.sites.number, self._mixed
+        anchor, module = around
+        by_site: dict[int, list[int]] = {}
+        for index in group:
+            op = ops[index]
+            call = op.call
+            assert call is not None
+            site = number(call.frames)
+            found = by_site.get(site)
+            if found is None:
+                by_site[site] = found = [index]
+                places.append(((anchor, module, site), found))
+            else:
+                place = (anchor, module, site)
+                if place not in mixed and not _alike(ops[found[-1]], op):
+                    mixed.add(place)
+                found.append(index)
+
+    def _link_within_calls(self, gathered: Sequence[tuple[Place, Sequence[int]]]) -> bytearray:
         """Link ops without parameters to the round before, where what is called at a place comes in rounds.
 
         Returns:
             1 for each op that was linked.
         """
         loops = bytearray(len(self._ops))
-        for place, group in gathered.items():
+        for place, group in gathered:
             spots = self._spots.get(place[0])
             if len(group) == 1 and spots is None:
                 continue
@@ -269,6 +290,10 @@ class Chains:
         return keyed
 
 
+def _first_op(place: tuple[Place, list[int]]) -> int:
+    return place[1][0]
+
+
 def _alike(one: OpRecord, other: OpRecord) -> bool:
     """Whether two computed ops are the same output of the same function with the same parameters."""
     left, right = one.call, other.call
@@ -279,10 +304,12 @@ def _alike(one: OpRecord, other: OpRecord) -> bool:
 
 def _repeated(records: Records, anchors: Sequence[int]) -> list[list[int]]:
     """Calls of the modules that hold something and were called more than once."""
-    calls: dict[int, list[int]] = {}
-    for call in records.module_calls:
-        if anchors[call.index] == call.index:
-            calls.setdefault(call.module.index, []).append(call.index)
+    made = records.module_calls
+    calls: dict[int, list[int]] = {call.module.index: [] for call in made if call.number > 1}
+    if calls:
+        for call in made:
+            if call.module.index in calls and anchors[call.index] == call.index:
+                calls[call.module.index].append(call.index)
     return [group for group in calls.values() if len(group) > 1]
 
 
@@ -325,10 +352,12 @@ def anchor_calls(records: Records) -> list[int]:
 def stateful_modules(modules: Sequence[ModuleRecord]) -> set[int]:
     """Modules that hold parameters or buffers, or contain one that does."""
     found: set[int] = set()
-    before = -1
-    while len(found) > before:  # children come after their parents, but for shared ones
-        before = len(found)
+    before, upwards = -1, True
+    while upwards and len(found) > before:  # children come after their parents, but for shared ones
+        before, upwards = len(found), False
         for module in reversed(modules):
             if module.params or module.buffers or not found.isdisjoint(module.children):
                 found.add(module.index)
+            elif min(module.children, default=module.index) < module.index:
+                upwards = True
     return found

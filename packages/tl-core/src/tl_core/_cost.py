@@ -204,6 +204,12 @@ def plain_dtype(dtype: object) -> str:
     return str(dtype).rpartition(".")[2]
 
 
+@cache
+def plain_device(device: object) -> str:
+    """Name of a framework's device: `cuda:0`."""
+    return str(device)
+
+
 def tensor_bytes(shape: tuple[int, ...], dtype: object) -> int:
     """Bytes of a dense tensor.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ def label_type(name: str) -> str:
     return name.lower().replace("_", "")
 
 
+@cache
 def type_name(func_name: str) -> str:
     """Spelling of a function in labels: lower case, letters and digits only, never the name of a boundary."""
     name = label_type(func_name)

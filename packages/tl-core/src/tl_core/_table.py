@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, final
 
 from tl_core._autograd import node_name
 from tl_core._calm import collector_paused
-from tl_core._cost import item_bits, plain_dtype
+from tl_core._cost import item_bits, plain_device, plain_dtype
 from tl_core._errors import (
     BackendUnsupportedError,
     ConfigurationError,
@@ -103,7 +104,7 @@ def op_frame(trace: Trace, columns: Sequence[str] | str | None = None) -> pd.Dat
 class _Table:
     """What the columns are read from; shared parts are made once."""
 
-    __slots__ = ("_costs", "_labels", "_layer_labels", "_singles", "records", "state")
+    __slots__ = ("_costs", "_innermost", "_labels", "_layer_labels", "_singles", "records", "state")
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -112,6 +113,7 @@ class _Table:
         self._layer_labels: list[str] | None = None
         self._singles: dict[int, tuple[str]] = {}
         self._costs: tuple[list[int | None], list[int | None]] | None = None
+        self._innermost: tuple[list[Frame | None], list[int]] | None = None
 
     @property
     def ops(self) -> list[OpRecord]:
@@ -156,6 +158,28 @@ class _Table:
                 flops[at] = None if cost is None else cost.flops
                 macs[at] = None if cost is None else cost.macs
         return flops, macs
+
+    @property
+    def innermost(self) -> tuple[list[Frame | None], list[int]]:
+        """The innermost frame of each call site, None for none, and by op which of them."""
+        if self._innermost is None:
+            self._innermost = self._read_innermost()
+        return self._innermost
+
+    def _read_innermost(self) -> tuple[list[Frame | None], list[int]]:
+        known: dict[int, int] = {}
+        found: list[Frame | None] = [None]
+        places: list[int] = []
+        for op in self.ops:
+            call = op.call
+            frames: Frames = () if call is None else call.frames
+            place = known.get(id(frames))
+            if place is None:
+                place = known[id(frames)] = len(found) if frames else 0
+                if frames:
+                    found.append(frames[0])
+            places.append(place)
+        return found, places
 
     def named(self, rows: Iterable[Sequence[int]]) -> ColumnValues:
         """Tuples of labels for rows of op indices; rows of one label share their tuple."""
@@ -204,7 +228,7 @@ def _children(table: _Table) -> ColumnValues:
 
 def _param_names(table: _Table) -> ColumnValues:
     names = [param.address for param in table.records.params]
-    return [tuple([names[index] for index in op.params]) for op in table.ops]
+    return [tuple([names[index] for index in params]) if (params := op.params) else () for op in table.ops]
 
 
 def _layer_labels(table: _Table) -> ColumnValues:
@@ -233,21 +257,21 @@ def _per_site(read: Callable[[Frame], object]) -> Callable[[_Table], ColumnValue
     """A column of what is known of the innermost frame of each call site; None where there is none."""
 
     def column(table: _Table) -> ColumnValues:
-        known: dict[int, object] = {id(()): None}
-        found: ColumnValues = []
-        for op in table.ops:
-            frames: Frames = () if op.call is None else op.call.frames
-            key = id(frames)
-            if key not in known:
-                known[key] = read(frames[0]) if frames else None
-            found.append(known[key])
-        return found
+        frames, places = table.innermost
+        known = [None if frame is None else read(frame) for frame in frames]
+        return [known[place] for place in places]
 
     return column
 
 
 def _file(frame: Frame) -> str:
-    return frame[0].co_filename.replace("\\", "/").rpartition("/")[2] if len(frame) == 2 else frame[0]
+    return _base_name(frame[0].co_filename) if len(frame) == 2 else frame[0]
+
+
+@cache
+def _base_name(path: str) -> str:
+    """Name of a file without its folders; `os.path.basename` knows one separator only."""
+    return path.replace("\\", "/").rpartition("/")[2]
 
 
 def _line(frame: Frame) -> int:
@@ -259,14 +283,13 @@ def _function(frame: Frame) -> str:
 
 
 def _devices(table: _Table) -> ColumnValues:
-    names: dict[object, str] = {}
     last: object = None
     name = ""
     found: ColumnValues = []
     for op in table.ops:
         device = op.device
         if device is not last:
-            last, name = device, names.get(device) or names.setdefault(device, str(device))
+            last, name = device, plain_device(device)
         found.append(name)
     return found
 
