@@ -164,6 +164,8 @@ several of one owner has the name of the owner: `qkv`, and `linear` below it |
 | dark bar | two or more tensors meet: on several lines, on one line that carries several, or as pieces of one tensor that the box takes \
 itself (`getitem ×4 → cat`). Parameters, buffers, constants and one tensor read twice do not count |
 | `joins: add_ ×4` | a closed box says which ops join tensors inside of it, in one copy. It has a bar where two tensors enter it as well |
+| `joins: cat ×12 of 13`, `joins in all but the first` | some lists hold one tensor, which joins nothing: one of 13 in a closed box; \
+that of the first copy of a stack |
 | `+` in a corner | a closed box: a module, or several ops, with more inside than is drawn |
 | `Conv2d ×2, BatchNorm2d ×2, relu ×2`, `mul ×2, pow, mean, add and 3 more` | what a closed box holds: first what has \
 parameters, then attention, products of matrices, what joins two tensors, and the rest; views and casts come last. `and 3 more` are \
@@ -192,6 +194,7 @@ which argument they prepare, or a parameter; `1: getitem [tensor] of the paramet
 | `3 outputs`, `split 2/3`, `topk values` | one call with several outputs: all of them, or the one that the box stands for |
 | `3 tensors`, `12 tensors, all rounds`, `12 tensors, all keys` at a line | one line carries so many to its box; which, where that is not \
 one of each copy or output that it comes from: of every round, or all inputs or outputs of one name |
+| `4 parts` at a line | the box takes so many parts of the one tensor, and these meet |
 | `1…6 tensors, all before` | each copy reads the outputs of all copies before it: the first one tensor, the last six |
 | other purple words at a line: `last round`, `first round`, `every round`, `same for all 12`, `own keys`, \
 `×4, in reverse`, `last (1, 128, 4, 4)` | which copies or rounds give or read the tensor where it is not simply \

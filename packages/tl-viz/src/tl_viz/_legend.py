@@ -38,8 +38,11 @@ MOST_ROWS = 3
 """A picture that is too narrow for its legend in so many rows becomes wider."""
 
 STEP = 12.0
-PLAIN = frozenset({"arguments", "tied"})
+PLAIN = frozenset({"arguments", "tied", "inside"})
 """Signs whose sample is written like a fact in a box, and not like a badge."""
+
+INSIDE = ("joins: ", "joins each round: ")
+"""How a fact in a closed box begins that says what joins inside of it."""
 
 COUNTED = re.compile(r"[\d,…]+ tensors(, )?")
 ATTENTION = {"q": "query", "k": "key", "v": "value", "m": "mask"}
@@ -143,10 +146,14 @@ def _of_badges(nodes: list[Node], boxes: list[Box]) -> list[Sign]:
 
 
 def _of_facts(nodes: list[Node]) -> list[Sign]:
-    """Return the sign of a parameter that another module holds: `= transformer.wte.weight`."""
+    """Return the signs of joins inside of a closed box, and of a parameter that another module holds: `= transformer.wte.weight`."""
+    signs: list[Sign] = []
     facts = {fact for node in nodes for row in node.rows for fact in row.text.split(" · ")}
-    tied = any(fact.startswith("= ") for fact in facts)
-    return [Sign(key="tied", meaning="same parameter as, counted there", sample="= name")] if tied else []
+    if any(fact.startswith(INSIDE) for fact in facts):
+        signs.append(Sign(key="inside", meaning="tensors meet inside of it", sample="joins: name"))
+    if any(fact.startswith("= ") for fact in facts):
+        signs.append(Sign(key="tied", meaning="same parameter as, counted there", sample="= name"))
+    return signs
 
 
 def _of_lines(shown: Display, scene: Scene, nodes: list[Node]) -> list[Sign]:
@@ -165,7 +172,10 @@ def _of_lines(shown: Display, scene: Scene, nodes: list[Node]) -> list[Sign]:
     if numbers:
         sample = min(numbers, key=lambda text: (len(text), text))
         signs.append(Sign(key="tensors", meaning="at a line: it carries so many", sample=sample))
-    ends = {COUNTED.sub("", text) for text in ends} - {""}
+    parts = {text for text in ends if text.endswith(" parts")}
+    if parts:
+        signs.append(Sign(key="parts", meaning="at a line: so many parts of it meet", sample=min(parts)))
+    ends = {COUNTED.sub("", text) for text in ends - parts} - {""}
     if ends:
         signs.append(_ends(ends))
     arguments = {part for one in words if not one.bold for part in one.text.split(",")}

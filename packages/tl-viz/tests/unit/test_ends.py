@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from columns import DEFAULTS, load
 from nets import dense, recurrent, transformer
-from recorder import Recorder
+from recorder import Recorder, padded
 from sourced import here
 
 from tl_viz._display import Words
@@ -155,6 +155,28 @@ def test_what_the_last_of_a_stack_gives_is_said_once():
     assert list(ends(run.done(y).draw()).values()).count("last (1, 32)") == 1
 
 
+def parts(run, x, number):
+    """`number` parts of a tensor, each turned round."""
+    return [run.op("transpose", run.op("getitem", x, args=(x, at)), shape=(8,)) for at in range(number)]
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (lambda run, x: parts(run, x, 4), ["4 parts"]),
+        (lambda run, x: parts(run, x, 1), []),
+        (lambda run, x: [run.op("reshape", parts(run, x, 1)[0]), run.op("neg", x)], []),
+        (lambda run, x: [*parts(run, x, 2), x], []),  # the whole tensor, too
+        (lambda run, x: [*parts(run, x, 2), *parts(run, run.op("sin", x), 2)], []),
+        (lambda run, x: [run.op("transpose", x), run.op("reshape", x)], []),  # not parts, but all of it
+    ],
+)
+def test_a_line_says_how_many_parts_of_a_tensor_meet(read, said):
+    run = Recorder()
+    x = run.op("exp", padded(run, run.input()))
+    assert list(ends(run.done(run.op("cat", *read(run, x))).draw(collapse=0.01)).values()) == said
+
+
 def test_the_text_stands_in_every_format():
     drawing = recurrent(20).draw()
     words = [shape.text for group in drawing._display.groups for shape in group.shapes if isinstance(shape, Words)]
@@ -168,7 +190,7 @@ def test_the_gallery_names_what_its_lines_mean():
         return sorted(ends(picture(load(name), DEFAULTS)).values())
 
     assert said("unet") == ["last (1, 128, 4, 4)", "last (1, 16, 64, 64)", "×4, in reverse"]
-    assert said("swin") == []
+    assert said("swin") == ["4 parts"]
     assert said("gpt2-12") == []
     # a key and a value of each layer go in, are joined with the new ones, and leave
     assert said("gpt2-12-cache") == [

@@ -16,7 +16,7 @@ from tl_viz._plan import make_plan
 from tl_viz._theme import DARK
 from tl_viz._write.pdf import to_pdf
 
-LINES = {"joins", "carried", "faint", "ends", "tensors", "arguments", "bridge"}
+LINES = {"joins", "carried", "faint", "ends", "tensors", "parts", "arguments", "bridge"}
 """Signs at lines, which the plan does not tell."""
 
 
@@ -66,6 +66,8 @@ def expected(network, mode):
             found.add("tinted")
         if not framed and branch.op < 0:
             found.add("dead" if branch.kind == "bundle" else "closed")
+            if branch.kind != "bundle" and any(op in network.joins for op in ops):
+                found.add("inside")
         if framed and branch.kind in {"segment", "constants", "chain"}:
             found.add("piece")
         if branch.copies > 1 and (framed or not one_call(network, op_at, branch)):
@@ -97,7 +99,8 @@ def test_signs_at_lines_are_explained_where_there_are_any(name):
     assert ("arguments" in said) == any(any(edge.slots) for edge in edges)
     texts = {text for edge in edges for text in edge.ends if text}
     assert ("tensors" in said) == any(" tensors" in text for text in texts)
-    assert ("ends" in said) == any(not text.endswith(" tensors") for text in texts)
+    assert ("parts" in said) == any(text.endswith(" parts") for text in texts)
+    assert ("ends" in said) == any(not text.endswith((" tensors", " parts")) for text in texts)
     assert ("joins" in said) == any(node.joins for node in drawing.scene.nodes())
     crossed = {
         min(y - low, high - y, x - left, right - x)
@@ -131,7 +134,8 @@ def test_a_picture_without_signs_has_no_legend():
 def test_a_transformer_with_dead_ends():
     said = legend(transformer(12).draw(depth=2))
     # The closed blocks are a stack with weights, three ops reach no output, and one mask enters every block.
-    assert [key for key in said if key != "bridge"] == ["tinted", "joins", "closed", "stack", "copies", "dead", "ends"]
+    keys = ["tinted", "joins", "closed", "stack", "copies", "inside", "dead", "ends"]
+    assert [key for key in said if key != "bridge"] == keys
     assert said["copies"] == "N copies, own weights each"
 
 

@@ -86,8 +86,8 @@ def test_the_steps_of_a_loop_are_counted():
 def test_dense_layers_fold_although_their_sizes_grow():
     drawing = dense((6, 12, 9)).draw(collapse="max")
     inside = [row.text for node in drawing.scene.nodes() for row in node.rows]
-    assert "DenseLayer ×6, cat · joins: cat ×6" in inside
-    assert "DenseLayer ×12, cat · joins: cat ×12" in inside
+    assert "DenseLayer ×6, cat · joins: cat ×6 of 7" in inside
+    assert "DenseLayer ×12, cat · joins: cat ×12 of 13" in inside
 
 
 def test_a_run_of_several_items_names_all_its_copies():

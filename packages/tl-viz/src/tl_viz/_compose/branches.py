@@ -1,22 +1,17 @@
-"""What is said of joins: in the lines under the title, and in a closed box."""
+"""What is said of joins in the lines under the title."""
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from tl_viz._compose.held import MOST_KINDS, Held
-from tl_viz._compose.joined import DETAIL, WIDEST
-from tl_viz._compose.sums import rounds_of
+from tl_viz._compose.held import Held
 from tl_viz._compose.unit import Units
-from tl_viz._measure import text_width
-from tl_viz._names import summary
 from tl_viz._scene import IN_CLOSED, NO_BRANCHES
 
 if TYPE_CHECKING:
     from tl_viz._compose.meet import Meets, Sort
     from tl_viz._compose.spread import Place
-    from tl_viz._plan import Branch, Plan
+    from tl_viz._plan import Plan
 
 MOST_CLAUSES, MOST_INSIDE = 6, 2
 """So many clauses are said of what is drawn, and of what closed boxes hold."""
@@ -56,23 +51,3 @@ def joins_clauses(plan: Plan, meets: Meets, made: str, drawn: set[Sort]) -> tupl
     if inside:
         inside[0] = f"{IN_CLOSED}{inside[0]}"
     return tuple(clauses + inside)
-
-
-def joins_text(meets: Meets, branch: Branch) -> str:
-    """Return which joins stand in one copy of a closed branch, such as `joins: add ×4`; an empty string where there are none."""
-    tree = meets.tree
-    ops = list(meets.between(branch.first, branch.end))
-    if not ops:
-        return ""
-    again = branch.looped or rounds_of(tree, branch) > 1
-    numbers: Counter[str] = Counter()
-    moving: set[str] = set()
-    for op in ops:
-        name = meets.name(op)
-        numbers[name] += 1 if again else tree.network.joins[op]
-        if not tree.fixed[op]:
-            moving.add(name)
-    names = sorted(numbers, key=lambda name: (name not in moving, -numbers[name]))
-    kinds = [name for name in names for _ in range(numbers[name])]
-    texts = [f"joins{' each round' if again else ''}: {summary(kinds, most)}" for most in range(MOST_KINDS, 0, -1)]
-    return next((text for text in texts if text_width(text, DETAIL) <= WIDEST), texts[-1])

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from tl_viz._compose.address import address_of
 from tl_viz._compose.around import Around
-from tl_viz._compose.branches import joins_clauses, joins_text
+from tl_viz._compose.branches import joins_clauses
 from tl_viz._compose.follow import follow
+from tl_viz._compose.inner import joins_text
 from tl_viz._compose.joined import arguments_of
 from tl_viz._compose.label import Wishes, box_size, frame_title, names, node_rows
 from tl_viz._compose.made import made_of
@@ -138,7 +139,7 @@ def _item(work: _Work, branch: Branch, around: Around) -> list[Node | Box]:
 def _node(work: _Work, branch: Branch, around: Around) -> Node:
     tree = work.plan.tree
     network = tree.network
-    inner = joins_text(work.meets, branch) if branch.op < 0 else ""
+    inner = joins_text(work.meets, branch, around.shifts)
     rows = node_rows(tree, branch, work.wishes, around, work.likenesses.get(id(branch)), inner)
     role = _role(network, branch)
     several = len(branch.outside) > 1 or branch.op in network.back  # a lone line says nothing about its argument

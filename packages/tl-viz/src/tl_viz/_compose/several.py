@@ -1,4 +1,4 @@
-"""How many tensors a line carries: `3 tensors`, `1…6 tensors`, with which copies or rounds they belong to."""
+"""How many tensors a line carries: `3 tensors`, `1…6 tensors`, with which copies or rounds they belong to; or `4 parts` of one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from tl_viz._compose.ties import BEFORE
 if TYPE_CHECKING:
     from tl_viz._compose.follow import Trail
     from tl_viz._plan import Tree
+
+PARTS = frozenset(["getitem", "select", "narrow"])
+"""Views that take a part of a tensor."""
 
 Pair = tuple[int, int]
 """Numbers of two items."""
@@ -76,10 +79,29 @@ class Several:
             number = self.number(pair)
             if number > 1:
                 found[pair] = _with_number(f"{number:,} tensors", ends.get(pair, ""))
+        for pair in self.lone.keys() - found.keys():
+            number = self._parts(pair[1])
+            if number > 1:
+                found[pair] = f"{number} parts"
         for pair, text in ends.items():
             if text == BEFORE:
                 found[pair] = f"{self._span(pair[1])}, {text.removeprefix('and ')}"
         return found
+
+    def _parts(self, item: int) -> int:
+        """Return how many parts of the only tensor that enters an item its op reads, where it reads nothing else."""
+        branch, network = self.trail.branch[item], self.tree.network
+        if branch.kind != "chain" or len(branch.outside) != 1:
+            return 0
+        views = {child.op for child in branch.children}
+        parts: set[int] = set()
+        for op in network.parents[branch.op]:
+            while op in views and network.functions[op] not in PARTS and network.parents[op]:
+                op = network.parents[op][0]
+            if op not in views or not network.parents[op]:
+                return 0
+            parts.add(op)
+        return len(parts)
 
     def _span(self, item: int) -> str:
         """Return how many tensors the first and the last copy of an item read, which reads all copies before it."""
