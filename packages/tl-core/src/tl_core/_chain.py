@@ -145,56 +145,51 @@ class Chains:
         Returns:
             Places at which something may repeat, each with all its ops, with or without parameters, in order.
         """
-        last: dict[object, int] = {}
-        near: dict[tuple[int, int], list[int]] = {}
-        ops, anchors, link = self._ops, self._anchors, self.link
-        for index, op in enumerate(ops):
-            call = op.call
-            if call is None:
-                if not op.address or op.kind == "input" or op.kind == "output":
-                    continue
-                key: object = (op.kind, op.address)
-            else:
+        sources: dict[tuple[str, str], int] = {}
+        by_module: dict[int, list[int]] = {}
+        for index, op in enumerate(self._ops):
+            if op.call is not None:
                 where = op.module
-                around = (-1, -1) if where is None else (anchors[where.index], where.module.index)
-                group = near.get(around)
+                module = -1 if where is None else where.module.index
+                group = by_module.get(module)
                 if group is None:
-                    near[around] = [index]
+                    by_module[module] = [index]
                 else:
                     group.append(index)
-                if not call.params:
-                    continue
-                key = (call.name, op.position, around[1], call.params)
-            before = last.get(key)
-            if before is not None:
-                link[index] = before
-            last[key] = index
+            elif op.address and op.kind != "input" and op.kind != "output":
+                key = (op.kind, op.address)
+                self.link[index] = sources.get(key, -1)
+                sources[key] = index
         places: list[tuple[Place, list[int]]] = []
-        for around, group in near.items():
-            if len(group) > 1 or around[0] in self._spots:  # a single op repeats nothing, wherever it stands
-                self._part(around, group, places)
+        for module, group in by_module.items():
+            # a single op repeats nothing, but it shows how far a call that comes again has come
+            if len(group) > 1 or self.place_of(self._ops[group[0]])[0] in self._spots:
+                self._part(module, group, places)
         places.sort(key=_first_op)
         return places
 
-    def _part(self, around: tuple[int, int], group: Sequence[int], places: list[tuple[Place, list[int]]]) -> None:
-        """Part what is called in one call of a module by the call sites."""
-        ops, number, mixed = self._ops, self.sites.number, self._mixed
-        anchor, module = around
-        by_site: dict[int, list[int]] = {}
+    def _part(self, module: int, group: Sequence[int], places: list[tuple[Place, list[int]]]) -> None:
+        """Link what one module calls with parameters, and part all that it calls by its own calls and by call sites."""
+        ops, anchors, number, mixed = self._ops, self._anchors, self.sites.number, self._mixed
+        last: dict[tuple[str, int, tuple[int, ...]], int] = {}
+        found: dict[Place, list[int]] = {}
         for index in group:
             op = ops[index]
-            call = op.call
+            call, where = op.call, op.module
             assert call is not None
-            site = number(call.frames)
-            found = by_site.get(site)
-            if found is None:
-                by_site[site] = found = [index]
-                places.append(((anchor, module, site), found))
+            place = (-1 if where is None else anchors[where.index], module, number(call.frames))
+            others = found.get(place)
+            if others is None:
+                found[place] = [index]
             else:
-                place = (anchor, module, site)
-                if place not in mixed and not _alike(ops[found[-1]], op):
+                if place not in mixed and not _alike(ops[others[-1]], op):
                     mixed.add(place)
-                found.append(index)
+                others.append(index)
+            if call.params:
+                key = (call.name, op.position, call.params)
+                self.link[index] = last.get(key, -1)
+                last[key] = index
+        places.extend(found.items())
 
     def _link_within_calls(self, gathered: Sequence[tuple[Place, Sequence[int]]]) -> bytearray:
         """Link ops without parameters to the round before, where what is called at a place comes in rounds.
