@@ -166,13 +166,18 @@ def probe(*words: str) -> dict[str, float]:
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
 
 
+def peak(way: str, network: str) -> float:
+    """Growth of the resident set in MB: the median of three processes, as the system may take pages away meanwhile."""
+    return median(probe("peak", way, network)["growth_mb"] for _ in range(3))
+
+
 def memory_rows() -> Iterator[Row]:
     """Peak memory over the raw forward, and memory of the records."""
     titles = {"chain": "chain of 64 MB activations", "resnet18": "resnet18, 16 images"}
     for network, title in titles.items():
-        raw = probe("peak", "raw", network)["growth_mb"]
+        raw = peak("raw", network)
         for way, label in (("none", 'save="none"'), ("site", "one site saved")):
-            found = probe("peak", way, network)["growth_mb"]
+            found = peak(way, network)
             yield Row(
                 measure="peak memory over the raw forward", network=f"{title}, {label}", value=found / raw,
                 unit="x raw", bar=1.05, note=f"{found:.0f} MB against {raw:.0f} MB",
