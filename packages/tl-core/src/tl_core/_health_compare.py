@@ -59,7 +59,7 @@ class Comparison:
     """How far two runs agree."""
 
     same: bool
-    """Whether no op differs; values that were not looked at are not part of it."""
+    """Whether no op differs; values that were not looked at are not part of it, and `compared` counts those that were."""
     first: OpPair | None
     """The first op at which they part."""
     compared: int
@@ -78,7 +78,8 @@ class Comparison:
         values = "value" if self.compared == 1 else "values"
         rest = f"{self.compared} {values} compared, {self.unsaved} not saved, {self.unexamined} on disk and unexamined"
         if self.first is None:
-            return f"<Comparison: the runs agree; {rest}>"
+            agree = "the runs agree" if self.compared else "the operations agree, and no value was looked at"
+            return f"<Comparison: {agree}; {rest}>"
         first = self.first
         size = "" if first.relative_diff is None else f" by {100 * first.relative_diff:.3g}%"
         return f"<Comparison: they part at {first.label_a} / {first.label_b} ({first.func_name}) in {first.parting}{size}; {rest}>"

@@ -64,6 +64,8 @@ def test_values_on_disk_are_not_read(tmp_path: Path) -> None:
     assert found.message == "No NaN and no infinity in 0 values; 4 lie on disk and are unexamined."
     assert {row.reason for row in dead_neurons(trace, dim=0)} == {"on_disk_unexamined"}
     assert compare(trace, trace).unexamined == 4
+    said = "the operations agree, and no value was looked at; 0 values compared, 0 not saved, 4 on disk and unexamined"
+    assert repr(compare(trace, trace)) == f"<Comparison: {said}>"
     assert compare(trace, trace).same
 
 
