@@ -5,15 +5,20 @@ from __future__ import annotations
 import re
 
 
+def alive(network, left_out):
+    """Return the module calls in which an op stands."""
+    found = set()
+    for op, call in enumerate(network.module_of):
+        while call >= 0 and op not in left_out:
+            found.add(call)
+            call = network.calls[call].parent
+    return found
+
+
 def instances(network, name, left_out):
     """Return how many modules of a class there are, or calls of a function: the lines that call it, in every module."""
     if not name.endswith("()"):
-        alive = set()
-        for op, call in enumerate(network.module_of):
-            while call >= 0 and op not in left_out:
-                alive.add(call)
-                call = network.calls[call].parent
-        return sum(network.calls[call].class_name == name for call in alive)
+        return sum(network.calls[call].class_name == name for call in alive(network, left_out))
     found = set()
     for op, path in network.within.items():
         for depth, part in enumerate(path):
@@ -22,13 +27,31 @@ def instances(network, name, left_out):
     return len(found)
 
 
+def holders(network, name, holder, left_out):
+    """Return how many modules there are of a class in each module of another class that is the next around any of them."""
+    containers = {"Sequential", "ModuleList", "ModuleDict"}
+    found = {}
+    for at in alive(network, left_out):
+        call = network.calls[at]
+        if call.class_name == name:
+            above = call.parent
+            while above >= 0 and holder not in containers and network.calls[above].class_name in containers:
+                above = network.calls[above].parent
+            if above >= 0 and network.calls[above].class_name == holder:
+                found[above] = found.get(above, 0) + 1
+    return list(found.values())
+
+
 def places(network, place, left_out):
     """Return how many places are meant: `each A, B`, `each of 4 copies of C`, `all but the first A of each B`, `2 of 3 A`, addresses."""
     if found := re.fullmatch(r"(?:each of )?([\d,]+) (?:copies )?of .*", place):
         return int(found[1])
-    if found := re.fullmatch(r"(all but )?the (?:first|last) (\S+)(?: of each (\S+))?", place):
-        groups = instances(network, found[3], left_out) if found[3] else 1
-        return instances(network, found[2], left_out) - groups if found[1] else groups
+    if found := re.fullmatch(r"(each|(?:all but )?the (?:first|last)) (\S+)(?: of (?:each )?(\S+))?", place):
+        rule, name, holder = found.groups()
+        held = holders(network, name, holder, left_out) if holder else [instances(network, name, left_out)]
+        return sum(held) if rule == "each" else sum(held) - len(held) if "but" in rule else len(held)
+    if found := re.fullmatch(r"all (\S+) but (.*)", place):
+        return instances(network, found[1], left_out) - found[2].count(", ") - 1
     if place.startswith("each "):
         return sum(instances(network, name, left_out) for name in place.removeprefix("each ").split(", "))
     return place.count(", ") + 1

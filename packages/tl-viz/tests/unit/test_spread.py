@@ -31,7 +31,10 @@ def said(run, x, **options):
         ([0, 1, 1, 1, 1, 1], ["add in all but the first Layer"]),
         ([1, 1, 0], ["add in all but the last Layer"]),
         ([0, 1, 0, 0, 1, 0], ["add in layers.1, layers.4"]),
-        ([1, 0, 1, 0, 1, 0, 1, 0, 1, 0], ["add in 5 of 10 Layer"]),
+        ([1, 0, 1, 0, 1, 0, 1, 0, 1, 0], ["add in layers.0, 2, 4, 6, 8"]),
+        ([1, 0, 1, 1] * 4, ["add in all Layer but layers.1, 5, 9, 13"]),
+        ([1, 0] * 9, ["add in 9 of 18 Layer"]),
+        ([0, 2], ["add ×2 in the last Layer"]),
         ([1, 2, 2, 2], ["add in the first Layer", "add ×2 in all but the first Layer"]),
         ([0, 1, 0, 3, 0], ["add in layers.1", "add ×3 in layers.3"]),
     ],
@@ -49,6 +52,35 @@ def test_a_rule_may_hold_in_every_block(mode):
         with run.module(f"blocks.{block}", "Block"):
             x = layers(run, run.op("neg", x), [0, 2, 2], f"blocks.{block}.layers")
     assert said(run, x, collapse=mode) == ("add ×2 in all but the first Layer of each Block",)
+
+
+@pytest.mark.parametrize(
+    ("decoder", "clauses"),
+    [
+        ([2, 2], ["add ×2 in each Layer of each Decoder"]),
+        ([0, 1], ["add in the last Layer of each Decoder"]),
+        ([0, 1, 1], ["add in all but the first Layer of each Decoder"]),
+    ],
+)
+def test_a_rule_names_the_only_class_that_holds_them(decoder, clauses):
+    run = Recorder()
+    x = run.input()
+    for kind, sums in (("Encoder", [0, 0]), ("Decoder", decoder)):
+        for index in range(3):
+            at = f"{kind.lower()}.{index}"
+            with run.module(at, kind):
+                x = layers(run, run.op("neg", x), sums, f"{at}.layers")
+    assert said(run, x, collapse="none") == tuple(clauses)
+
+
+def test_rows_in_sequentials_have_rules():
+    run = Recorder()
+    x = run.input()
+    for stage, number in enumerate((1, 2, 4)):
+        with run.module(f"stages.{stage}", "Sequential"):
+            x = layers(run, x, [0, *[1] * (number - 1)], f"stages.{stage}")
+    x = run.layer("head", "Sequential", "neg", x)
+    assert said(run, x, collapse="none") == ("add in all but the first Layer of each Sequential",)
 
 
 def test_no_rule_is_said_where_another_block_holds_none():

@@ -25,7 +25,7 @@ def address_of(tree: Tree, branch: Branch, frame: str, around: tuple[int, ...] =
         around: how far from there that frame stands in each of its copies.
     """
     starts = [branch.first + shift for shift in shifts_of(branch, around)]
-    found = addresses_of(tree, branch, tuple(starts[1:]))
+    found = _found(tree, branch, tuple(starts[1:]))
     return _joined([seen_from(address, found[0], frame) for address in found], "")
 
 
@@ -39,7 +39,7 @@ def seen_from(address: str, first: str, frame: str) -> str:
 def run_address(tree: Tree, branch: Branch, frame: str) -> str:
     """Return the addresses of what a folded run holds: `down.0…3, pool`, or `features.1–2, 3–4` where they alternate."""
     columns = [
-        addresses_of(tree, child, tuple([start + child.first - branch.first for start in branch.others]))
+        _found(tree, child, tuple([start + child.first - branch.first for start in branch.others]))
         for child in branch.children
         if child.call >= 0
     ]
@@ -48,15 +48,19 @@ def run_address(tree: Tree, branch: Branch, frame: str) -> str:
     return ", ".join([_joined(column, frame) for column in columns])
 
 
-def addresses_of(tree: Tree, branch: Branch, others: tuple[int, ...]) -> list[str]:
-    """Return the address of the call of a branch, and of the same call in each copy, which begin at `others`."""
+def _found(tree: Tree, branch: Branch, others: tuple[int, ...]) -> list[str]:
+    return same_calls(tree, branch.call, branch.first, others)
+
+
+def same_calls(tree: Tree, wanted: int, first: int, others: tuple[int, ...]) -> list[str]:
+    """Return the address of a module call that begins at a place, and of the same call in each copy, which begin at `others`."""
     network = tree.network
     steps = 0
-    at = network.module_of[tree.op_at[branch.first]]
-    while at != branch.call and at >= 0:
+    at = network.module_of[tree.op_at[first]]
+    while at != wanted and at >= 0:
         at = network.calls[at].parent
         steps += 1
-    found = [network.calls[branch.call].address]
+    found = [network.calls[wanted].address]
     for start in others:
         call = network.module_of[tree.op_at[start]]
         for _ in range(steps):

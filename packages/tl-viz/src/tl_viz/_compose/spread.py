@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from tl_viz._compose.rule import rule_of
 from tl_viz._compose.unit import outward
 
 if TYPE_CHECKING:
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
 
     from tl_viz._compose.unit import Unit, Units
 
-FEW = 4
-"""So many are named by their addresses; where there are more, they are counted."""
+FEW, NUMBERED = 4, 8
+"""So many modules are named by their addresses; so many where only the numbers at the end differ."""
 
 Way = tuple["Unit", ...]
 """What an op stands in and is told of: first what is known to the reader, then what stands inside of that and is not."""
@@ -59,7 +60,7 @@ def spread(units: Units, ways: Sequence[Way]) -> list[tuple[Place, int]]:
 
 
 def _each(unit: Unit, total: int) -> Place:
-    if unit.branch.kind == "run":
+    if unit.row:
         return Place(f" in each of {total:,} copies of ", unit.name, "", unit.name, total)
     return Place(" in each " if total > 1 else " in ", unit.name, "", unit.name, total)
 
@@ -67,37 +68,28 @@ def _each(unit: Unit, total: int) -> Place:
 def _some(units: Units, some: list[Unit], number: int) -> list[tuple[Place, int]]:
     """Return which of the units of a kind are meant, and how many ops each of them holds: by a rule, by addresses, or by number."""
     name = some[0].name
-    place = _by_rule(units, some)
-    if place is not None:
-        return [(place, number)]
+    rule = rule_of(units, some)
+    if rule:
+        return [(Place(f" in {rule[0]}", name, rule[1], name, len(some)), number)]
     inside = Counter([next((unit for unit in outward(one) if unit.closed), one) for one in some])
-    addresses = [units.address(box) for box in inside] if len(inside) <= FEW else [""]
-    if not all(addresses):
-        return [(Place(f" in {len(some):,} of {units.totals[name]:,} ", name, "", name, len(some)), number)]
-    found: dict[int, list[str]] = {}
-    for address, times in zip(addresses, inside.values(), strict=True):
-        found.setdefault(times, []).append(address)
-    return [(Place(" in ", ", ".join(those), "", name, len(those)), number * times) for times, those in found.items()]
-
-
-def _by_rule(units: Units, some: list[Unit]) -> Place | None:
-    """Return where units stand that are the first, or the last, or all others, of what they stand in."""
-    name = some[0].name
-    if len(units.named[name]) < units.totals[name]:
-        return None
-    groups: dict[Unit | None, list[Unit]] = {}
-    for unit in units.named[name]:
-        groups.setdefault(next((one for one in outward(unit.outer) if one.name), None), []).append(unit)
-    around = {"" if unit is None else unit.name for unit in groups}
-    several = len(groups) > 1
-    if several and (len(around) > 1 or units.totals[min(around)] > len(groups)):
-        return None
-    rules = {
-        "all but the first ": slice(1, None), "all but the last ": slice(-1), "the first ": slice(1), "the last ": slice(-1, None)
-    }  # fmt: skip
-    after = f" of each {around.pop()}" if several else ""
+    found: list[tuple[Place, int]] = []
+    for times in dict.fromkeys(inside.values()):
+        those = [box for box, own in inside.items() if own == times]
+        found.append((Place(" in ", _listed(units, those), "", name, len(those)), number * times))
+    if all(place.name for place, _ in found):
+        return found
     meant = set(some)
-    for words, part in rules.items():
-        if min(map(len, groups.values())) > 1 and {unit for group in groups.values() for unit in group[part]} == meant:
-            return Place(f" in {words}", name, after, name, len(some))
-    return None
+    others = [unit for unit in units.named[name] if unit not in meant]
+    text = _listed(units, others) if len(some) + len(others) == units.totals[name] else ""
+    if text:
+        return [(Place(" in all ", name, f" but {text}", name, len(some)), number)]
+    return [(Place(f" in {len(some):,} of {units.totals[name]:,} ", name, "", name, len(some)), number)]
+
+
+def _listed(units: Units, some: list[Unit]) -> str:
+    """Return the addresses of modules, as `features.3, 5, 6` where they can be; an empty string where they are too many or have none."""
+    addresses = [units.address(unit) for unit in some] if len(some) <= NUMBERED else [""]
+    heads, tails = {one.rpartition(".")[0] for one in addresses}, [one.rpartition(".")[2] for one in addresses]
+    if len(some) > 2 and len(heads) == 1 and "" not in heads and all(tail.isdigit() for tail in tails):
+        return f"{heads.pop()}.{', '.join(tails)}"
+    return ", ".join(addresses) if all(addresses) and len(some) <= FEW else ""

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tl_viz._compose.address import addresses_of, run_address
+from tl_viz._compose.address import run_address, same_calls
 from tl_viz._names import relative
 from tl_viz._plan import CONTAINERS, NEVER_OPEN
 
@@ -26,8 +26,12 @@ class Unit:
     """Place of its first op."""
     end: int
     """One past the place of its last op."""
-    branch: Branch
-    """What stands for it, and for all its copies."""
+    call: int
+    """Number of its module call, or of that of its first copy; -1 for what is no module."""
+    start: int
+    """Place of the first op of that copy."""
+    row: bool
+    """Whether it is a copy of a row."""
     shown: bool
     """Whether it is drawn, as a frame or as a box."""
     closed: bool
@@ -46,7 +50,7 @@ class Units:
         self.every: list[Unit] = []
         """The outer ones before the inner ones, otherwise in the order of execution."""
         self.totals: Counter[str] = Counter()
-        """Name -> how many there are; modules of one op, which are none of these units, count too."""
+        """Name -> how many there are; modules of one op count too, which need not be among these units."""
         self.named: dict[str, list[Unit]] = {}
         """Name -> those that have it, in the order of execution."""
         self._find(plan, meets)
@@ -61,11 +65,18 @@ class Units:
         index = bisect_right(self._starts, at) - 1
         return [unit for unit in outward(self.every[index] if index >= 0 else None) if at < unit.end]
 
+    def class_of(self, unit: Unit | None) -> str:
+        """Return the name of a unit, or the class of a module that only holds others; an empty string for the network itself."""
+        if unit is None or unit.name or unit.call < 0:
+            return "" if unit is None else unit.name
+        return self.tree.network.calls[unit.call].class_name
+
     def address(self, unit: Unit) -> str:
         """Return where a module lives, seen from what is drawn; an empty string for what is none."""
-        if unit.branch.call < 0:
+        if unit.call < 0:
             return ""
-        return relative(addresses_of(self.tree, unit.branch, (unit.first,))[-1], self.tree.network.base)
+        found = same_calls(self.tree, unit.call, unit.start, (unit.first,))
+        return relative(found[-1], self.tree.network.base)
 
     def _find(self, plan: Plan, meets: Meets) -> None:
         network = self.tree.network
@@ -78,17 +89,24 @@ class Units:
             if branch.copies > 1:
                 own = (0, *[start - branch.first for start in branch.others])
                 shifts = tuple([outer + inner for outer in shifts for inner in own])
-            name = self._name(branch, home, opened=opened)
-            self._count(branch, home, name, len(shifts))
-            apart = branch.kind in {"op", "chain"} and (name not in classes or branch.call in meets.whole)
-            if branch.kind == "module" or (name and not apart):
-                self.every += [
-                    Unit(
-                        name="" if branch.call in meets.whole else name, first=branch.first + shift,
-                        end=branch.end + shift, branch=branch, shown=shown, closed=shown and not opened,
-                    )
-                    for shift in shifts
-                ]  # fmt: skip
+            calls = self._calls(branch, home)
+            apart = branch.kind == "module" or any(
+                call >= 0 and network.calls[call].class_name in classes for call in calls
+            )
+            for call in calls:
+                name = self._name(branch, call, home, opened=opened)
+                self.totals[name] += len(shifts)
+                if call in meets.whole:
+                    name = ""
+                if apart or (name and call < 0):
+                    here = shown and call == branch.call
+                    self.every += [
+                        Unit(
+                            name=name, first=branch.first + shift, end=branch.end + shift, call=call, start=branch.first,
+                            row=branch.kind == "run", shown=here, closed=here and not opened,
+                        )
+                        for shift in shifts
+                    ]  # fmt: skip
             inner = branch.call if branch.kind == "module" else home
             waiting += [
                 (child, shifts, opened, inner)
@@ -96,26 +114,24 @@ class Units:
                 if child.call >= 0 or (child.children and child.kind not in NEVER_OPEN)
             ]
 
-    def _name(self, branch: Branch, home: int, *, opened: bool) -> str:
-        """Return what a branch is called that stands in a module; an empty string where it has no name."""
+    def _calls(self, branch: Branch, home: int) -> list[int]:
+        """Return the module calls that a branch stands for, the outermost first; -1 for none."""
+        found, call = [branch.call], branch.call
+        while call >= 0 and (call := self.tree.network.calls[call].parent) != home and call >= 0:
+            found.insert(0, call)
+        return found
+
+    def _name(self, branch: Branch, call: int, home: int, *, opened: bool) -> str:
+        """Return what a branch, or a module call that it stands for, is called in a module; an empty string where it has no name."""
         network = self.tree.network
-        if branch.call >= 0:
-            name = network.calls[branch.call].class_name
+        if call >= 0:
+            name = network.calls[call].class_name
             return "" if name in CONTAINERS else name
         if branch.kind == "function":
             return f"{branch.name}()"
         named = branch.kind == "run" and opened and not branch.looped
         frame = network.calls[home].address if home >= 0 else network.base
         return run_address(self.tree, branch, frame) if named else ""
-
-    def _count(self, branch: Branch, home: int, name: str, number: int) -> None:
-        """Count a branch that stands in a module, and the modules between, each of which holds no other."""
-        calls, call = self.tree.network.calls, branch.call
-        if call < 0:
-            self.totals[name] += number
-        while call >= 0 and call != home:
-            self.totals[calls[call].class_name] += number
-            call = calls[call].parent
 
 
 def outward(unit: Unit | None) -> list[Unit]:
