@@ -9,7 +9,7 @@ from tl_viz._bridges import bridges, upright_ways
 from tl_viz._ends import place_ends
 from tl_viz._layout import Direction, Geometry, Rect
 from tl_viz._measure import EDGE_LABEL_SIZE, END_SIZE, MARK_SIZE, SLOT_SIZE, text_width
-from tl_viz._scene import IN_CLOSED, NO_BRANCHES, Box, Node, Scene, TextRow, joins_line, walk
+from tl_viz._scene import IN_CLOSED, NO_BRANCHES, Box, Node, Scene, TextRow, heavy_line, joins_line, walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +115,7 @@ def display(
     """Return the display list of a scene that has been laid out: frames, then lines, then nodes, then notes."""
     width = geometry.width + 2 * MARGIN
     said = _in_lines(scene.joins, min(max(width, JOINS_NARROWEST), JOINS_WIDEST))
-    head = MARGIN + (TITLE_ROOM if title else 0.0) + MADE_ROOM * (bool(scene.made) + len(said))
+    head = MARGIN + (TITLE_ROOM if title else 0.0) + MADE_ROOM * (bool(scene.made) + bool(scene.heavy) + len(said))
     groups: list[Group] = []
     nodes: list[Group] = []
     depth: dict[str, int] = {scene.root.key: 0}
@@ -136,7 +136,7 @@ def display(
     groups += _ends(scene, geometry, theme, head)
     groups += _marks(geometry, theme, head)
     height = geometry.height + head + MARGIN
-    for group in _heading(scene.made, said, title, theme, direction):
+    for group in _heading(scene, said, title, theme, direction):
         groups.append(group)
         ends = [words.x + words.width + MARGIN for words in group.shapes if isinstance(words, Words)]
         width = max(width, *ends)
@@ -163,16 +163,22 @@ def _in_lines(clauses: Sequence[str], room: float) -> list[str]:
     return lines
 
 
-def _heading(made: str, joins: Sequence[str], title: str, theme: Theme, direction: Direction) -> list[Group]:
-    """Return the title, what the network is made of, and the lines that say where branches join."""
+def _heading(scene: Scene, joins: Sequence[str], title: str, theme: Theme, direction: Direction) -> list[Group]:
+    """Return the title, what the network is made of, and the lines that say where most parameters are and branches join."""
     groups: list[Group] = []
     y = 22.0 if title else 22.0 - TITLE_ROOM
     if title:
         groups.append(Group("title", "note", (_words(MARGIN, y, TextRow(text=title, size=13.0, bold=True), theme),)))
     y += TITLE_ROOM - MADE_ROOM
-    if made:
+    if scene.made:
         y += MADE_ROOM
-        groups.append(Group("made", "note", (_words(MARGIN, y, TextRow(text=made, size=MADE_SIZE), theme),)))
+        groups.append(Group("made", "note", (_words(MARGIN, y, TextRow(text=scene.made, size=MADE_SIZE), theme),)))
+    if scene.heavy:
+        y += MADE_ROOM
+        box = Rect(MARGIN, y - MADE_SIZE * 0.36 - SAMPLE_HEIGHT / 2, SAMPLE_WIDTH, SAMPLE_HEIGHT)
+        row = TextRow(text=heavy_line(scene.heavy), size=MADE_SIZE)
+        shapes = (Bar(*box, 2.0, *theme.learned, 1.0), _words(MARGIN + SAMPLE_WIDTH + BESIDE, y, row, theme))
+        groups.append(Group("heavy", "note", shapes))
     if joins:
         first = y + MADE_ROOM - MADE_SIZE * 0.36
         shapes = join_sample(MARGIN, first, theme, direction) if joins[0] != NO_BRANCHES else []

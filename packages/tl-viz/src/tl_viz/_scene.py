@@ -116,6 +116,11 @@ def joins_line(clauses: Sequence[str]) -> str:
     return clauses[0] if clauses and clauses[0] == NO_BRANCHES else f"branches join: {' · '.join(clauses)}"
 
 
+def heavy_line(heavy: str) -> str:
+    """Return what is said of where most parameters are as one line; an empty string where nothing is said."""
+    return f"most params: {heavy}" if heavy else ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
     """A whole picture without coordinates."""
@@ -126,8 +131,10 @@ class Scene:
     """Every visible connection."""
     made: str = ""
     """The line under the title: what the network is made of."""
+    heavy: str = ""
+    """The boxes and frames that hold most parameters, with their shares; empty where fewer than two hold any."""
     joins: tuple[str, ...] = ()
-    """What is said below it of where branches join, in clauses between which lines may break."""
+    """What is said below of where branches join, in clauses between which lines may break."""
     notes: tuple[str, ...] = field(default=())
     """Lines that stand under the picture: what was left out, and why."""
 

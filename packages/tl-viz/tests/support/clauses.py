@@ -43,8 +43,8 @@ def holders(network, name, holder, left_out):
 
 
 def places(network, place, left_out):
-    """Return how many places are meant: `each A, B`, `each of 4 copies of C`, `all but the first A of each B`, `2 of 3 A`, addresses."""
-    if found := re.fullmatch(r"(?:each of )?([\d,]+) (?:copies )?of .*", place):
+    """Return how many places are meant: `each A, B`, `each of the 4 steps of C`, `all but the first A of each B`, `2 of 3 A`, addresses."""
+    if found := re.fullmatch(r"(?:each of the )?([\d,]+) (?:steps )?of .*", place):
         return int(found[1])
     if found := re.fullmatch(r"(each|(?:all but )?the (?:first|last)) (\S+)(?: of (?:each )?(\S+))?", place):
         rule, name, holder = found.groups()

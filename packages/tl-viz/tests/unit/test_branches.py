@@ -34,33 +34,33 @@ def line(drawing):
         # tensors and a sum of two, are in closed boxes
         (
             "gpt2-12",
-            "add ×2 in each GPT2Block · add in GPT2Model · in closed boxes: attention in each GPT2Attention · add, mul in each GPT2MLP",
+            "add ×2 in each GPT2Block · add in GPT2Model · in closed boxes: attention in each GPT2Attention · arithmetic ×2 in each GPT2MLP",
         ),
         (
             "gpt2-48",
-            "add ×2 in each GPT2Block · add in GPT2Model · in closed boxes: attention in each GPT2Attention · add, mul in each GPT2MLP",
+            "add ×2 in each GPT2Block · add in GPT2Model · in closed boxes: attention in each GPT2Attention · arithmetic ×2 in each GPT2MLP",
         ),
         # keys and values with those of before; `le` makes the mask
         (
             "gpt2-12-cache",
             "add ×2 in each GPT2Block · cat ×2, attention in each GPT2Attention · add in GPT2Model"
-            " · in closed boxes: add, mul in each GPT2MLP · le in GPT2Model",
+            " · in closed boxes: arithmetic ×2 in each GPT2MLP · le in GPT2Model",
         ),
         ("vit", "add ×2 in each Block · attention in each Attention"),
         # four pieces at each of three merges; a mask for the windows of two blocks, one in each of two closed boxes
         (
             "swin",
-            "add ×2 in each SwinTransformerBlock · cat in each PatchMerging · matmul ×2 in each ShiftedWindowAttention"
-            " · in closed boxes: sub, masked_fill ×2, add in features.1.1, features.3",
+            "add ×2 in each SwinTransformerBlock · cat in each PatchMerging · attention matmul ×2 in each ShiftedWindowAttention"
+            " · in closed boxes: arithmetic ×4 in features.1.1, features.3",
         ),
-        ("unet", "cat in each of 4 copies of up.0…3, join.0…3"),
-        ("lstm", "lstm in LSTM"),
+        ("unet", "cat in each of the 4 steps of up.0…3, join.0…3"),
+        ("lstm", "input with state in LSTM"),
         ("gru-500", "GRUCell in each of 500 rounds"),
         (
             "moe",
-            "add ×2 in each MixtralDecoderLayer · attention in each MixtralAttention · div_ in each MixtralTopKRouter"
-            " · bmm ×2, mul in each MixtralExperts · in closed boxes: mul ×4, cat ×2, add ×2 in each apply_rotary_pos_emb()"
-            " · mul in each MixtralRMSNorm, _default_apply_gate() · and 1 more",
+            "add ×2 in each MixtralDecoderLayer · attention in each MixtralAttention · bmm ×2, mul in each MixtralExperts"
+            " · div_ in each MixtralTopKRouter · in closed boxes: arithmetic ×6, cat ×2 in each apply_rotary_pos_emb()"
+            " · mul in each MixtralRMSNorm, _default_apply_gate() · mul in MixtralRotaryEmbedding",
         ),
         (
             "mamba",

@@ -194,7 +194,7 @@ def test_the_bar_lies_along_the_side_at_which_the_arrows_arrive(direction):
     drawing = residual().draw(direction=direction)
     marked = {node.key: node.joins for node in drawing.scene.nodes()}
     tips = [line.points[-1] for line in drawing.geometry.lines if line.arrow]
-    head = 16 + 24 + 2 * 18
+    head = 16 + 24 + 18 * (bool(drawing.scene.heavy) + 2)
     for group in drawing._display.groups:
         if group.kind != "node":
             continue

@@ -154,7 +154,7 @@ def test_a_row_of_several_modules_is_a_place():
         x = run.op("add", x, run.op("exp", x))
         x = run.layer(f"join.{index}", "Join", "linear", x, size=(8, 8))
     trace = run.done(x)
-    assert trace.draw().scene.joins == ("add in each of 5 copies of up.0…4, join.0…4",)
+    assert trace.draw().scene.joins == ("add in each of the 5 steps of up.0…4, join.0…4",)
     assert trace.draw(fold_repeats=False).scene.joins == ("add ×5",)
 
 
@@ -167,5 +167,5 @@ def test_boxes_inside_of_a_closed_block_are_told_of_with_the_block():
             with run.module(f"blocks.{index}.act", "Act"):
                 x = run.op("mul", x, run.op("sigmoid", x))
     trace = run.done(run.op("sub", x, run.op("neg", x)))
-    assert trace.draw(depth=1).scene.joins == ("sub", "in closed boxes: add, mul in each Block")
+    assert trace.draw(depth=1).scene.joins == ("sub", "in closed boxes: arithmetic ×2 in each Block")
     assert trace.draw(collapse="none").scene.joins == ("add in each Block", "mul in each Act", "sub")

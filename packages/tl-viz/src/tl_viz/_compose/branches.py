@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tl_viz._compose.spread import Place
     from tl_viz._plan import Plan
 
-MOST_CLAUSES, MOST_INSIDE = 6, 2
+MOST_CLAUSES, MOST_INSIDE = 6, 3
 """So many clauses are said of what is drawn, and of what closed boxes hold."""
 
 
@@ -21,8 +21,9 @@ def joins_clauses(plan: Plan, meets: Meets, made: str, drawn: set[Sort]) -> tupl
     """Return where branches join, a clause for each place: `add ×2 in each GPT2Block`.
 
     A place is the innermost module or function around an op that is drawn, as a frame or as a box, or that is a block of the
-    network. Blocks come first, then other modules of which there are many, outer ones before inner ones. What has no box of its
-    own, and no like that has one, comes after `in closed boxes:`: attention and products first, masks last.
+    network. Blocks come first, then other modules of which there are many, those with nothing but arithmetic last, and outer ones
+    before inner ones. What has no box of its own, and no like that has one, comes after `in closed boxes:`: attention, products
+    and lists first, and sums, products and masks of numbers in one word.
 
     Args:
         plan: what is drawn.
@@ -39,15 +40,17 @@ def joins_clauses(plan: Plan, meets: Meets, made: str, drawn: set[Sort]) -> tupl
     told = [op for op in ops if not drawn or meets.sort(op) in drawn]
     has_box = set(told)
 
-    def importance(place: Place) -> tuple[int, bool, int]:
+    held = Held(meets, units, known, told)
+
+    def importance(place: Place) -> tuple[int, bool, bool, int]:
         own = units.named.get(place.kind, ())
         depth = min((unit.depth for unit in own), default=0)
-        return blocks.index(place.kind) if place.kind in blocks else len(blocks), units.totals[place.kind] < 2, depth
+        rank = blocks.index(place.kind) if place.kind in blocks else len(blocks)
+        return rank, units.totals[place.kind] < 2, held.computes(place), depth
 
-    held = Held(meets, units, known, told)
     clauses = held.clauses(sorted(held.names, key=importance), MOST_CLAUSES)
-    held = Held(meets, units, known, [op for op in ops if op not in has_box])
-    inside = held.clauses(sorted(held.names, key=held.weight), MOST_INSIDE)
+    closed = Held(meets, units, known, [op for op in ops if op not in has_box], in_short=True)
+    inside = closed.clauses(sorted(closed.names, key=closed.weight), MOST_INSIDE)
     if inside:
         inside[0] = f"{IN_CLOSED}{inside[0]}"
     return tuple(clauses + inside)

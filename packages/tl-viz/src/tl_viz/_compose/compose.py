@@ -9,6 +9,7 @@ from tl_viz._compose.address import address_of
 from tl_viz._compose.around import Around
 from tl_viz._compose.branches import joins_clauses
 from tl_viz._compose.follow import follow
+from tl_viz._compose.heavy import heaviest
 from tl_viz._compose.inner import joins_text
 from tl_viz._compose.joined import arguments_of
 from tl_viz._compose.label import Wishes, box_size, frame_title, names, node_rows
@@ -38,6 +39,8 @@ class _Work:
     frames: bool
     meets: Meets
     keys: dict[int, str] = field(default_factory=dict[int, str])
+    titles: dict[int, str] = field(default_factory=dict[int, str])
+    """Title of each box and frame, by the id of its branch."""
     used: set[str] = field(default_factory=set[str])
     faint: set[str] = field(default_factory=set[str])
     joins: set[int] = field(default_factory=set[int])
@@ -74,7 +77,8 @@ def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) ->
     box = Box(key="", role="root", title=(), children=tuple(children))
     made = made_of(plan.tree.network)
     said = joins_clauses(plan, meets, made, sorts_drawn(meets, trail, joins))
-    return Scene(root=box, edges=edges, made=made, joins=said, notes=_notes(plan, work))
+    heavy = heaviest(plan, work.titles)
+    return Scene(root=box, edges=edges, made=made, heavy=heavy, joins=said, notes=_notes(plan, work))
 
 
 def _scales(work: _Work) -> None:
@@ -121,13 +125,15 @@ def _item(work: _Work, branch: Branch, around: Around) -> list[Node | Box]:
     if bare:
         return children
     call = calls[branch.call] if branch.kind == "module" else None
+    title = frame_title(work.plan.tree, branch, work.wishes, around)
+    work.titles[id(branch)] = title[0].text if title else ""
     role = (
         "module" if branch.kind in {"module", "function"} else ("run" if branch.kind in {"run", "loop"} else "segment")
     )
     box = Box(
         key=_key(work, branch),
         role=role,
-        title=frame_title(work.plan.tree, branch, work.wishes, around),
+        title=title,
         children=tuple(children),
         copies=branch.copies,
         tooltip=_tooltip(work, branch, around),
@@ -151,6 +157,7 @@ def _node(work: _Work, branch: Branch, around: Around) -> Node:
         width, height = width * scale, height * scale
     key = _key(work, branch)
     work.keys[id(branch)] = key
+    work.titles[id(branch)] = rows[0].text if rows else ""
     if role in {"bundle", "stop"}:
         work.faint.add(key)
     places = range(branch.first, branch.last_end)

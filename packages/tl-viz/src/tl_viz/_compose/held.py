@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tl_viz._compose.inside import ATTENTION, PRODUCTS
+from tl_viz._compose.inside import ARITHMETIC, ATTENTION, PRODUCTS
 from tl_viz._compose.joined import SHORT
 from tl_viz._compose.spread import Place, Way, spread
 from tl_viz._names import summary
+from tl_viz._plan import GROWING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
 MOST_KINDS = 5
 """So many kinds of joins are named in one place; the others are counted."""
 
+ROLES = {
+    **SHORT,
+    "lstm": "input with state",
+    "gru": "input with state",
+    "rnn_tanh": "input with state",
+    "rnn_relu": "input with state",
+}
+"""What meets in an op, where its name does not say so."""
+
 Rounds = tuple[int, int]
 """In how many rounds branches join at an op, and how many rounds it ran."""
 
@@ -25,7 +35,9 @@ Rounds = tuple[int, int]
 class Held:
     """What joins where."""
 
-    def __init__(self, meets: Meets, units: Units, known: set[str], ops: Iterable[int]) -> None:
+    def __init__(
+        self, meets: Meets, units: Units, known: set[str], ops: Iterable[int], *, in_short: bool = False
+    ) -> None:
         """Gather ops.
 
         Args:
@@ -33,6 +45,7 @@ class Held:
             units: what they stand in.
             known: names of modules, functions and rows that a reader knows, from the picture or from the line above.
             ops: those that are told of.
+            in_short: whether several kinds of sums, products, comparisons and masks of numbers in one place are called `arithmetic`.
         """
         self.names: dict[Place, dict[Rounds, list[str]]] = {}
         """Where ops stand -> rounds -> what they are called, each as often as it is in one of these places."""
@@ -42,24 +55,33 @@ class Held:
         alike: dict[tuple[str, tuple[str, ...], Rounds, bool], list[Way]] = {}
         for op in ops:
             way, name = _way(units.around(op), known), meets.name(op)
+            if op in units.attending:
+                name = f"attention {name}"
             rounds = (network.joins[op], network.rounds[op])
-            key = SHORT.get(name, name), tuple([unit.name for unit in way]), rounds, fixed[op]
+            key = ROLES.get(name, name), tuple([unit.name for unit in way]), rounds, fixed[op]
             alike.setdefault(key, []).append(way)
         for (name, _, rounds, still), ways in alike.items():
             for place, number in spread(units, ways):
                 self.names.setdefault(place, {}).setdefault(rounds, []).extend([name] * number)
                 self.moving |= set() if still else {place}
+        for own in self.names.values() if in_short else ():
+            for rounds, names in own.items():
+                own[rounds] = _in_short(names)
 
     def number(self, place: Place) -> int:
         """Return how often branches join in a place, all such places together."""
         return place.times * sum(joins * len(names) for (joins, _), names in self.names[place].items())
 
     def weight(self, place: Place) -> tuple[bool, int, int]:
-        """Return what sorts places by what joins there: attention first, then products of matrices, and masks last."""
+        """Return what sorts places by what joins there: attention first, then products of matrices and lists, and masks last."""
         names = {name for own in self.names[place].values() for name in own}
-        attends = {SHORT.get(name, name) for name in ATTENTION}
-        rank = 0 if names & attends else 1 if names & PRODUCTS else 2
-        return place not in self.moving, rank, -self.number(place)
+        attends = tuple({SHORT.get(name, name) for name in ATTENTION})
+        ranks = (any(name.startswith(attends) for name in names), bool(names & PRODUCTS), bool(names & GROWING), True)
+        return place not in self.moving, ranks.index(True), -self.number(place)
+
+    def computes(self, place: Place) -> bool:
+        """Whether nothing joins in a place but in arithmetic, number by number."""
+        return all(_computes(name) for own in self.names[place].values() for name in own)
 
     def clauses(self, places: list[Place], most: int) -> list[str]:
         """Return what is said of places, in their order: so many clauses, and how often branches join in all others."""
@@ -83,6 +105,16 @@ class Held:
             before = f" in {_rounds(first, ' ')}{f' of {before[4:]}' if before else ''}"
         more = [f", and {text} in {_rounds(rounds, ' its ')}" for rounds, text in others]
         return f"{text}{before}", f"{place.after}{''.join(more)}"
+
+
+def _in_short(names: list[str]) -> list[str]:
+    """Return names of joins, several kinds of arithmetic among them under one name."""
+    kinds = {name for name in names if _computes(name)}
+    return ["arithmetic" if name in kinds else name for name in names] if len(kinds) > 1 else names
+
+
+def _computes(name: str) -> bool:
+    return name.rstrip("_") in ARITHMETIC
 
 
 def _way(around: list[Unit], known: set[str]) -> Way:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tl_viz._compose.held import MOST_KINDS
-from tl_viz._compose.joined import DETAIL, SHORT, WIDEST
+from tl_viz._compose.held import MOST_KINDS, ROLES
+from tl_viz._compose.joined import DETAIL, WIDEST
 from tl_viz._compose.sums import rounds_of, shifts_of
 from tl_viz._measure import text_width
 from tl_viz._plan import GROWING
@@ -48,7 +48,7 @@ def _inside(meets: Meets, branch: Branch) -> str:
     numbers: Counter[str] = Counter()
     moving: set[str] = set()
     for op in ops:
-        name = SHORT.get(meets.name(op), meets.name(op))
+        name = ROLES.get(meets.name(op), meets.name(op))
         numbers[name] += 1 if again else network.joins[op]
         moving |= set() if fixed[op] else {name}
     lists = numbers.keys() & GROWING

@@ -19,6 +19,15 @@ PRODUCTS = frozenset(
     ]
 )  # fmt: skip
 """Functions that multiply matrices, whether or not what they multiply by is a parameter."""
+ARITHMETIC = frozenset(
+    [
+        "add", "iadd", "radd", "sub", "isub", "rsub", "mul", "imul", "rmul", "multiply", "div", "idiv", "itruediv", "rtruediv",
+        "true_divide", "floor_divide", "remainder", "fmod", "pow", "rpow", "addcmul", "addcdiv", "lerp", "maximum", "minimum", "eq",
+        "ne", "lt", "le", "gt", "ge", "and", "or", "xor", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or",
+        "bitwise_xor", "where", "masked_fill", "atan2", "hypot", "logaddexp",
+    ]
+)  # fmt: skip
+"""Functions that compute each number from those at its place, by their names without the mark of the in-place form."""
 MOVES = VIEWS | frozenset(
     [
         "getitem", "setitem", "arange", "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like",

@@ -61,7 +61,7 @@ def spread(units: Units, ways: Sequence[Way]) -> list[tuple[Place, int]]:
 
 def _each(unit: Unit, total: int) -> Place:
     if unit.row:
-        return Place(f" in each of {total:,} copies of ", unit.name, "", unit.name, total)
+        return Place(f" in each of the {total:,} steps of ", unit.name, "", unit.name, total)
     return Place(" in each " if total > 1 else " in ", unit.name, "", unit.name, total)
 
 

@@ -84,6 +84,12 @@ def calls_of(tree: Tree, first: int, end: int, *, once: bool = False) -> int:
     return total
 
 
+def each_params(tree: Tree, branch: Branch, around: tuple[int, ...] = HERE) -> list[int]:
+    """Return how many parameter elements each copy of a branch holds, in each copy of the frame around it."""
+    end = branch.end if branch.copies > 1 and not branch.looped else branch.last_end
+    return [_params(tree, branch.first + shift, end + shift) for shift in shifts_of(branch, around)]
+
+
 def params_text(tree: Tree, branch: Branch, around: tuple[int, ...] = HERE, noun: str = "") -> str:
     """Return the parameters of a branch: of each copy, and of all where it is a stack itself.
 
@@ -93,9 +99,7 @@ def params_text(tree: Tree, branch: Branch, around: tuple[int, ...] = HERE, noun
         around: the shifts of the frame that it stands in.
         noun: what the copies are called, where that is to be written: `147k params ×4 layers`.
     """
-    stack = branch.copies > 1 and not branch.looped
-    end = branch.end if stack else branch.last_end
-    each = [_params(tree, branch.first + shift, end + shift) for shift in shifts_of(branch, around)]
+    each = each_params(tree, branch, around)
     total = sum(each)
     if not total:
         return ""
@@ -104,7 +108,7 @@ def params_text(tree: Tree, branch: Branch, around: tuple[int, ...] = HERE, noun
     if min(each) == 0:  # one of them holds what the others read too
         return f"{amount(total)} params in all"
     text = f"{_span(each)} params ×{len(each)} {noun}".rstrip()
-    return f"{text} · {amount(total)} in all" if stack else text
+    return f"{text} · {amount(total)} in all" if branch.copies > 1 and not branch.looped else text
 
 
 def _span(each: list[int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tl_viz._scene import Box, Edge, Node, Scene, joins_line
+from tl_viz._scene import Box, Edge, Node, Scene, heavy_line, joins_line
 
 if TYPE_CHECKING:
     from tl_viz._layout import Direction
@@ -20,7 +20,7 @@ def to_dot(scene: Scene, theme: Theme, direction: Direction, *, name: str = "") 
     Without a name it has no title, and is made for its places alone.
     """
     joined = joins_line(scene.joins)
-    title = "\\l".join([_escape(text) for text in (name, scene.made, joined) if text])
+    title = "\\l".join([_escape(text) for text in (name, scene.made, heavy_line(scene.heavy), joined) if text])
     out = [
         f"digraph {_quote(name or 'network')} {{",
         f'  graph [rankdir={RANKDIR[direction]}, fontname="Helvetica", fontsize=11, '

@@ -1,0 +1,85 @@
+"""The line that says where most parameters are: `layer4 15M (59%) · layer3 7.1M (28%)`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from tl_viz._compose.sums import HERE, each_params, shifts_of
+from tl_viz._names import amount
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tl_viz._plan import Branch, Plan
+
+NEARLY_ALL = 0.85
+"""A frame that holds so much of everything says little; what it holds is told of instead."""
+
+ENOUGH, MOST = 0.8, 3
+"""Items are named until they hold so much together, and no more than so many."""
+
+LEAST = 0.05
+"""What holds less than this is not named."""
+
+
+class _Item(NamedTuple):
+    """A box or a frame of the picture."""
+
+    branch: Branch
+    around: tuple[int, ...]
+    """How far from there the frame around it stands in each of its copies."""
+    outer: str
+    """Title of that frame."""
+    held: int
+    """Its parameters, all copies together."""
+
+
+def heaviest(plan: Plan, titles: Mapping[int, str]) -> str:
+    """Return which boxes and frames hold most parameters, with their shares; an empty string where fewer than two hold any.
+
+    Args:
+        plan: what is drawn.
+        titles: by the identity of its branch, the title of each box and frame of the picture.
+    """
+    total = sum(plan.tree.network.params)
+    items = _inside(plan, plan.tree.root, HERE, "")
+    while items:
+        largest = items[0]
+        inner = _opened(plan, largest, titles, total)
+        if not inner:
+            break
+        items = sorted([*items[1:], *inner], key=lambda item: -item.held)
+    if len(items) < 2:
+        return ""
+    chosen: list[_Item] = []
+    for item in items[:MOST]:
+        if sum(one.held for one in chosen) >= ENOUGH * total or item.held < LEAST * total:
+            break
+        chosen.append(item)
+    often = Counter([titles[id(item.branch)] for item in chosen if id(item.branch) in titles])
+    return " · ".join([_text(item, titles, often, total) for item in chosen])
+
+
+def _inside(plan: Plan, branch: Branch, around: tuple[int, ...], outer: str) -> list[_Item]:
+    """Return what stands in a frame and holds parameters, most first."""
+    tree = plan.tree
+    items = [_Item(child, around, outer, sum(each_params(tree, child, around))) for child in branch.children]
+    return sorted([item for item in items if item.held], key=lambda item: -item.held)
+
+
+def _opened(plan: Plan, item: _Item, titles: Mapping[int, str], total: int) -> list[_Item]:
+    """Return what is told of in place of an item, where it has no frame, or holds nearly all in several parts; else nothing."""
+    branch = item.branch
+    if not (plan.is_open(branch) and branch.children):
+        return []
+    inner = _inside(plan, branch, shifts_of(branch, item.around), titles.get(id(branch), item.outer))
+    several = len(inner) > 1 and item.held >= NEARLY_ALL * total
+    return inner if several or id(branch) not in titles else []
+
+
+def _text(item: _Item, titles: Mapping[int, str], often: Counter[str], total: int) -> str:
+    title = titles.get(id(item.branch), "")
+    name = f"{item.outer} {title}" if often[title] > 1 and item.outer else title
+    copies = f" ×{len(item.around)}" if len(item.around) > 1 else ""
+    return f"{name}{copies} {amount(item.held)} ({item.held / total:.0%})"
