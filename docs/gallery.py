@@ -152,12 +152,11 @@ Each picture has a legend of its signs; this table is the long version.
 network is made of, and how many stand in each row. Blocks inside of blocks are not named; where there are no blocks, layers are counted |
 | `most params: layer4 15M (59%) · layer3 7.1M (28%)` | the boxes and frames that hold most of the parameters, all copies together; where \
 one frame holds nearly all, what stands in it |
-| `branches join: add_ in each Bottleneck`, `in closed boxes: attention in each GPT2Attention · arithmetic ×2 in each GPT2MLP` | the lines \
+| `branches join: add_ in each Bottleneck`, `in closed boxes: 24 more in GPT2MLP` | the lines \
 below: where ops read two or more tensors, each in the innermost module or function that is drawn around it, as a frame or as a box; \
-last, in grey, those of which no box like them is drawn; several kinds of sums, products, comparisons and masks of numbers in one place \
-are `arithmetic` |
+last, in grey, how many more closed boxes hold, of which none is drawn that is like them, and where |
 | `attention matmul ×2` | the two products of attention that is written out, with a softmax between them |
-| `cat in all but the first _DenseLayer of each _DenseBlock`, `arithmetic ×4 in features.1.1, features.3` | in these modules and \
+| `cat in all but the first _DenseLayer of each _DenseBlock`, `8 more in features.1.1, features.3` | in these modules and \
 in no others |
 | `in each of the 4 steps of up.0…3, join.0…3`, `in each of its 12 rounds` | of a row of several modules that is drawn once; of a loop that \
 stands there. A network without a place where branches join has `no branches` |

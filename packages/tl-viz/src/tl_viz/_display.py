@@ -153,11 +153,11 @@ def _in_lines(clauses: Sequence[str], room: float) -> list[str]:
     lines: list[str] = []
     first = 0
     for end in range(1, len(clauses) + 1):
-        line = " · ".join(clauses[first:end]) if first else joins_line(clauses[:end])
-        apart = clauses[end - 1].startswith(IN_CLOSED) or text_width(line, MADE_SIZE) > room
-        if end > first + 1 and apart:
-            first, line = end - 1, clauses[end - 1]
-            lines.append(line)
+        closed = clauses[end - 1].startswith(IN_CLOSED)
+        line = f"· {' · '.join(clauses[first:end])}" if first else joins_line(clauses[:end])
+        if end > first + 1 and (closed or text_width(line, MADE_SIZE) > room):
+            first = end - 1
+            lines.append(clauses[first] if closed else f"· {clauses[first]}")
         else:
             lines[-1:] = [line]
     return lines

@@ -67,8 +67,8 @@ def number(joins):
 def told(network, clause, left_out=frozenset()):
     """Return how many joins a clause tells of, where some ops are left out."""
     clause = clause.removeprefix("in closed boxes: ")
-    if more := re.fullmatch(r"and ([\d,]+) more", clause):
-        return int(more[1].replace(",", ""))
+    if more := re.fullmatch(r"and ([\d,]+) more|([\d,]+) more(?: in .*)?", clause):
+        return int((more[1] or more[2]).replace(",", ""))
     first, *others = clause.split(", and ")
     joins, _, where = first.partition(" in ")
     some, of, place = re.fullmatch(r"(?:(\S+) of (\d+) rounds(?: of |$))?(.*)", where).groups()

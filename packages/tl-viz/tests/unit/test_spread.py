@@ -108,7 +108,7 @@ def test_closed_boxes_are_named_where_they_hold_few_of_a_class():
         with run.module(f"stage{stage}", "Stage"):
             x = layers(run, run.op("neg", x), sums, f"stage{stage}.layers")
     x = run.op("mul", x, run.op("exp", x))
-    assert said(run, x, depth=1) == ("mul", "in closed boxes: add ×2 in stage2", "add in stage1")
+    assert said(run, x, depth=1) == ("mul", "in closed boxes: 3 more in stage2, stage1")
 
 
 def at(line):
@@ -135,7 +135,7 @@ def test_functions_are_places():
     x = padded(run, run.input())
     for index in range(3):
         x = rotated(run, run.op("neg", x), f"layers.{index}")
-    assert said(run, x) == ("sub in each Attention", "in closed boxes: mul ×2 in each rotate()")
+    assert said(run, x) == ("sub in each Attention", "in closed boxes: 6 more in rotate()")
 
 
 def test_functions_that_are_not_drawn_are_not_named():
@@ -167,5 +167,5 @@ def test_boxes_inside_of_a_closed_block_are_told_of_with_the_block():
             with run.module(f"blocks.{index}.act", "Act"):
                 x = run.op("mul", x, run.op("sigmoid", x))
     trace = run.done(run.op("sub", x, run.op("neg", x)))
-    assert trace.draw(depth=1).scene.joins == ("sub", "in closed boxes: arithmetic ×2 in each Block")
+    assert trace.draw(depth=1).scene.joins == ("sub", "in closed boxes: 8 more in Block")
     assert trace.draw(collapse="none").scene.joins == ("add in each Block", "mul in each Act", "sub")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tl_viz._compose.held import Held
+from tl_viz._compose.inside import ATTENTION, PRODUCTS
 from tl_viz._compose.unit import Units
+from tl_viz._plan import GROWING
 from tl_viz._scene import IN_CLOSED, NO_BRANCHES
 
 if TYPE_CHECKING:
@@ -13,8 +15,8 @@ if TYPE_CHECKING:
     from tl_viz._compose.spread import Place
     from tl_viz._plan import Plan
 
-MOST_CLAUSES, MOST_INSIDE = 6, 3
-"""So many clauses are said of what is drawn, and of what closed boxes hold."""
+MOST_CLAUSES = 6
+"""So many clauses are said; what is in others is counted."""
 
 
 def joins_clauses(plan: Plan, meets: Meets, made: str, drawn: set[Sort]) -> tuple[str, ...]:
@@ -22,8 +24,8 @@ def joins_clauses(plan: Plan, meets: Meets, made: str, drawn: set[Sort]) -> tupl
 
     A place is the innermost module or function around an op that is drawn, as a frame or as a box, or that is a block of the
     network. Blocks come first, then other modules of which there are many, those with nothing but arithmetic last, and outer ones
-    before inner ones. What has no box of its own, and no like that has one, comes after `in closed boxes:`: attention, products
-    and lists first, and sums, products and masks of numbers in one word.
+    before inner ones. What has no box of its own, and no like that has one, is counted after `in closed boxes:`, but for what a
+    network is known by: attention and products of matrices, lists, and what a block itself does.
 
     Args:
         plan: what is drawn.
@@ -37,9 +39,7 @@ def joins_clauses(plan: Plan, meets: Meets, made: str, drawn: set[Sort]) -> tupl
     blocks = [part.partition(" ×")[0] for part in made.split(" · ")]
     units = Units(plan, meets)
     known = {*blocks, *[unit.name for unit in units.every if unit.shown]} - {""}
-    told = [op for op in ops if not drawn or meets.sort(op) in drawn]
-    has_box = set(told)
-
+    told = [op for op in ops if not drawn or meets.sort(op) in drawn or _matters(meets, units, blocks, op)]
     held = Held(meets, units, known, told)
 
     def importance(place: Place) -> tuple[int, bool, bool, int]:
@@ -49,8 +49,14 @@ def joins_clauses(plan: Plan, meets: Meets, made: str, drawn: set[Sort]) -> tupl
         return rank, units.totals[place.kind] < 2, held.computes(place), depth
 
     clauses = held.clauses(sorted(held.names, key=importance), MOST_CLAUSES)
-    closed = Held(meets, units, known, [op for op in ops if op not in has_box], in_short=True)
-    inside = closed.clauses(sorted(closed.names, key=closed.weight), MOST_INSIDE)
-    if inside:
-        inside[0] = f"{IN_CLOSED}{inside[0]}"
-    return tuple(clauses + inside)
+    rest = set(ops).difference(told)
+    if rest:
+        clauses.append(f"{IN_CLOSED}{Held(meets, units, known, [op for op in ops if op in rest]).in_short()}")
+    return tuple(clauses)
+
+
+def _matters(meets: Meets, units: Units, blocks: list[str], op: int) -> bool:
+    """Whether an op is told of though only closed boxes hold its like: attention, a product of matrices, a list, a sum in a block."""
+    name, owner, within = meets.sort(op)
+    joins = name in ATTENTION or name in PRODUCTS or op in units.attending
+    return joins or owner in blocks or (name in GROWING and not within)

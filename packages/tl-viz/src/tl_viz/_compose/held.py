@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tl_viz._compose.inside import ARITHMETIC, ATTENTION, PRODUCTS
+from tl_viz._compose.inside import ARITHMETIC
 from tl_viz._compose.joined import SHORT
 from tl_viz._compose.spread import Place, Way, spread
 from tl_viz._names import summary
-from tl_viz._plan import GROWING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,6 +17,9 @@ if TYPE_CHECKING:
 
 MOST_KINDS = 5
 """So many kinds of joins are named in one place; the others are counted."""
+
+MOST_NAMES = 3
+"""So many of the places are named that hold what is only counted."""
 
 ROLES = {
     **SHORT,
@@ -35,9 +37,7 @@ Rounds = tuple[int, int]
 class Held:
     """What joins where."""
 
-    def __init__(
-        self, meets: Meets, units: Units, known: set[str], ops: Iterable[int], *, in_short: bool = False
-    ) -> None:
+    def __init__(self, meets: Meets, units: Units, known: set[str], ops: Iterable[int]) -> None:
         """Gather ops.
 
         Args:
@@ -45,7 +45,6 @@ class Held:
             units: what they stand in.
             known: names of modules, functions and rows that a reader knows, from the picture or from the line above.
             ops: those that are told of.
-            in_short: whether several kinds of sums, products, comparisons and masks of numbers in one place are called `arithmetic`.
         """
         self.names: dict[Place, dict[Rounds, list[str]]] = {}
         """Where ops stand -> rounds -> what they are called, each as often as it is in one of these places."""
@@ -64,20 +63,10 @@ class Held:
             for place, number in spread(units, ways):
                 self.names.setdefault(place, {}).setdefault(rounds, []).extend([name] * number)
                 self.moving |= set() if still else {place}
-        for own in self.names.values() if in_short else ():
-            for rounds, names in own.items():
-                own[rounds] = _in_short(names)
 
     def number(self, place: Place) -> int:
         """Return how often branches join in a place, all such places together."""
         return place.times * sum(joins * len(names) for (joins, _), names in self.names[place].items())
-
-    def weight(self, place: Place) -> tuple[bool, int, int]:
-        """Return what sorts places by what joins there: attention first, then products of matrices and lists, and masks last."""
-        names = {name for own in self.names[place].values() for name in own}
-        attends = tuple({SHORT.get(name, name) for name in ATTENTION})
-        ranks = (any(name.startswith(attends) for name in names), bool(names & PRODUCTS), bool(names & GROWING), True)
-        return place not in self.moving, ranks.index(True), -self.number(place)
 
     def computes(self, place: Place) -> bool:
         """Whether nothing joins in a place but in arithmetic, number by number."""
@@ -96,6 +85,14 @@ class Held:
         rest = [place for own in [*said.values()][most:] for place in own]
         return [*clauses[:most], f"and {sum(map(self.number, rest)):,} more"] if rest else clauses
 
+    def in_short(self) -> str:
+        """Return how often branches join in all places together, and which these are: `24 more in GPT2MLP`."""
+        places = sorted(self.names, key=lambda place: (place not in self.moving, -self.number(place)))
+        names = [*dict.fromkeys([place.name for place in places])]
+        more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+        where = f" in {', '.join(names[:MOST_NAMES])}{more}" if all(names) else ""
+        return f"{sum(map(self.number, places)):,} more{where}"
+
     def _words(self, place: Place) -> tuple[str, str]:
         """Return what comes before and after the name of a place: `add ×2 in each `, and `, and mul in each of its 12 rounds`."""
         texts = {rounds: summary(names, MOST_KINDS) for rounds, names in self.names[place].items()}
@@ -105,12 +102,6 @@ class Held:
             before = f" in {_rounds(first, ' ')}{f' of {before[4:]}' if before else ''}"
         more = [f", and {text} in {_rounds(rounds, ' its ')}" for rounds, text in others]
         return f"{text}{before}", f"{place.after}{''.join(more)}"
-
-
-def _in_short(names: list[str]) -> list[str]:
-    """Return names of joins, several kinds of arithmetic among them under one name."""
-    kinds = {name for name in names if _computes(name)}
-    return ["arithmetic" if name in kinds else name for name in names] if len(kinds) > 1 else names
 
 
 def _computes(name: str) -> bool:
