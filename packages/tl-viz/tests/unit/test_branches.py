@@ -57,9 +57,10 @@ def line(drawing):
         ("gru-500", "GRUCell in each of 500 rounds"),
         (
             "moe",
-            "add ×2 in each MixtralDecoderLayer · attention in each MixtralAttention · bmm ×2, mul in each MixtralExperts"
-            " · div_ in each MixtralTopKRouter · in closed boxes: 46 more in apply_rotary_pos_emb(), MixtralRMSNorm,"
-            " _default_apply_gate() and 1 more",
+            "add ×2 in each MixtralDecoderLayer · attention in each MixtralAttention"
+            " · mul ×4, cat ×2, add ×2 in each apply_rotary_pos_emb() · bmm ×2, mul in each MixtralExperts"
+            " · div_ in each MixtralTopKRouter"
+            " · in closed boxes: 14 more in MixtralRMSNorm, _default_apply_gate(), MixtralRotaryEmbedding",
         ),
         (
             "mamba",

@@ -28,6 +28,10 @@ def heavy(drawing):
         ("unet", "middle 886k (46%) · up.0…3, join.0…3 763k (39%)"),
         ("lstm", "lstm 58.4k (94%)"),
         ("moe", "mlp ×4 592k (84%)"),
+        ("mamba", "mixer ×6 177k (85%)"),
+        # a module around the stack of blocks says no more than the stack; a loop no more than the cell in it
+        ("vit", "mlp ×12 3.55M (62%) · attn ×12 1.78M (31%)"),
+        ("gru-500", "cell 1.25k (95%)"),
     ],
 )
 def test_known_networks(name, said):

@@ -24,14 +24,14 @@ def joins_clauses(plan: Plan, meets: Meets, made: str, drawn: set[Sort]) -> tupl
 
     A place is the innermost module or function around an op that is drawn, as a frame or as a box, or that is a block of the
     network. Blocks come first, then other modules of which there are many, those with nothing but arithmetic last, and outer ones
-    before inner ones. What has no box of its own, and no like that has one, is counted after `in closed boxes:`, but for what a
+    before inner ones. What stands at no bar, and no like that does, is counted after `in closed boxes:`, but for what a
     network is known by: attention and products of matrices, lists, and what a block itself does.
 
     Args:
         plan: what is drawn.
         meets: the ops at which they join.
         made: what is said of the blocks of the network.
-        drawn: sorts of ops that have a box of their own; where there are none, all are told of.
+        drawn: sorts of ops that have a bar, or stand in a closed box with one; where there are none, all are told of.
     """
     ops = list(meets.between(0, len(meets.tree.op_at)))
     if not ops:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from tl_viz._plan import Branch, Plan
 
-NEARLY_ALL = 0.85
-"""A frame that holds so much of everything says little; what it holds is told of instead."""
+NEARLY_ALL, BLOCKS = 0.85, 2 / 3
+"""A frame that holds so much of everything says little, and a stack of blocks with less; what it holds is told of instead."""
 
 ENOUGH, MOST = 0.8, 3
 """Items are named until they hold so much together, and no more than so many."""
@@ -74,8 +74,12 @@ def _opened(plan: Plan, item: _Item, titles: Mapping[int, str], total: int) -> l
     if not (plan.is_open(branch) and branch.children):
         return []
     inner = _inside(plan, branch, shifts_of(branch, item.around), titles.get(id(branch), item.outer))
-    several = len(inner) > 1 and item.held >= NEARLY_ALL * total
-    return inner if several or id(branch) not in titles else []
+    module = branch.kind == "module"
+    if id(branch) not in titles:
+        return inner
+    if item.held < (NEARLY_ALL if module and branch.copies == 1 else BLOCKS) * total:
+        return []
+    return _opened(plan, inner[0], titles, total) if module and len(inner) == 1 else inner
 
 
 def _text(item: _Item, titles: Mapping[int, str], often: Counter[str], total: int) -> str:

@@ -109,11 +109,8 @@ def meeting(meets: Meets, trail: Trail) -> set[int]:
 
 
 def sorts_drawn(meets: Meets, trail: Trail, items: set[int]) -> set[Sort]:
-    """Return the sorts of ops that are among some items themselves."""
-    op_at = meets.tree.op_at
-    return {
-        meets.sort(op_at[at]) for at in meets.places if trail.item[at] in items and trail.branch[trail.item[at]].op >= 0
-    }
+    """Return the sorts of ops that stand in some items: each is one of them itself, or inside of a closed one."""
+    return {meets.sort(meets.tree.op_at[at]) for at in meets.places if trail.item[at] in items}
 
 
 def _entered(tree: Tree, trail: Trail, closed: set[int]) -> set[int]:
