@@ -150,11 +150,12 @@ Each picture has a legend of its signs; this table is the long version.
 |---|---|
 | `Bottleneck ×3, ×4, ×6, ×3 · 25.6M params in all`, `GRUCell ×500 rounds, same weights` | the line under the title: the blocks that the \
 network is made of, and how many stand in each row. Blocks inside of blocks are not named; where there are no blocks, layers are counted |
-| `most params: layer4 15M (59%) · layer3 7.1M (28%)` | the boxes and frames that hold most of the parameters, all copies together; where \
+| `most params: layer4 (Bottleneck ×3) 15M (59%) · layer3 (Bottleneck ×6) 7.1M (28%)` | the boxes and frames that hold most of the parameters, all copies together; where \
 one frame or stack holds nearly all, what stands in it |
 | `branches join: add_ in each Bottleneck`, `in closed boxes: 24 more in GPT2MLP` | the lines \
 below: where ops read two or more tensors, each in the innermost module or function that is drawn around it, as a frame or as a box; \
 last, in grey, how many more closed boxes hold, of which none is drawn that is like them, and where |
+| `8 times in each apply_rotary_pos_emb()` | six or more joins of three or more kinds, which the picture shows |
 | `attention matmul ×2` | the two products of attention that is written out, with a softmax between them |
 | `cat in all but the first _DenseLayer of each _DenseBlock`, `8 more in features.1.1, features.3` | in these modules and \
 in no others |

@@ -59,6 +59,8 @@ def places(network, place, left_out):
 
 def number(joins):
     """Return how many joins are named: 9 of `add ×2, mul and 6 more`."""
+    if joins.endswith(" times"):
+        return int(joins.removesuffix(" times"))
     named, _, more = joins.partition(" and ")
     each = [int(part.partition(" ×")[2] or 1) for part in named.split(", ")]
     return sum(each) + int(more.removesuffix(" more") or 0)

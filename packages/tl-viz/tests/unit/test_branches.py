@@ -58,14 +58,14 @@ def line(drawing):
         (
             "moe",
             "add ×2 in each MixtralDecoderLayer · attention in each MixtralAttention"
-            " · mul ×4, cat ×2, add ×2 in each apply_rotary_pos_emb() · bmm ×2, mul in each MixtralExperts"
+            " · 8 times in each apply_rotary_pos_emb() · bmm ×2, mul in each MixtralExperts"
             " · div_ in each MixtralTopKRouter"
             " · in closed boxes: 14 more in MixtralRMSNorm, _default_apply_gate(), MixtralRotaryEmbedding",
         ),
         (
             "mamba",
             "add in each MambaBlock"
-            " · mul ×4, stack, add in each mamba_selective_scan(), and mul, add, matmul in each of its 12 rounds"
+            " · 6 times in each mamba_selective_scan(), and mul, add, matmul in each of its 12 rounds"
             " · in closed boxes: 7 more in MambaRMSNorm",
         ),
     ],

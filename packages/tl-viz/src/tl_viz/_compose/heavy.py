@@ -1,12 +1,14 @@
-"""The line that says where most parameters are: `layer4 15M (59%) · layer3 7.1M (28%)`."""
+"""The line that says where most parameters are: `layer4 (Bottleneck ×3) 15M (59%) · layer3 (Bottleneck ×6) 7.1M (28%)`."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from tl_viz._compose.inside import inside
 from tl_viz._compose.sums import HERE, each_params, shifts_of
-from tl_viz._names import amount
+from tl_viz._names import amount, summary
+from tl_viz._plan import CONTAINERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
 NEARLY_ALL, BLOCKS = 0.85, 2 / 3
 """A frame that holds so much of everything says little, and a stack of blocks with less; what it holds is told of instead."""
+
+SAME = 0.95
+"""A module that holds so much of the module around it is told of instead."""
 
 ENOUGH, MOST = 0.8, 3
 """Items are named until they hold so much together, and no more than so many."""
@@ -58,7 +63,7 @@ def heaviest(plan: Plan, titles: Mapping[int, str]) -> str:
             break
         chosen.append(item)
     often = Counter([titles[id(item.branch)] for item in chosen if id(item.branch) in titles])
-    return " · ".join([_text(item, titles, often, total) for item in chosen])
+    return " · ".join([_text(item, plan, titles, often, total) for item in chosen])
 
 
 def _inside(plan: Plan, branch: Branch, around: tuple[int, ...], outer: str) -> list[_Item]:
@@ -75,15 +80,24 @@ def _opened(plan: Plan, item: _Item, titles: Mapping[int, str], total: int) -> l
         return []
     inner = _inside(plan, branch, shifts_of(branch, item.around), titles.get(id(branch), item.outer))
     module = branch.kind == "module"
-    if id(branch) not in titles:
+    if id(branch) not in titles or (inner[0].branch.kind == "module" and inner[0].held >= SAME * item.held):
         return inner
     if item.held < (NEARLY_ALL if module and branch.copies == 1 else BLOCKS) * total:
         return []
     return _opened(plan, inner[0], titles, total) if module and len(inner) == 1 else inner
 
 
-def _text(item: _Item, titles: Mapping[int, str], often: Counter[str], total: int) -> str:
+def _text(item: _Item, plan: Plan, titles: Mapping[int, str], often: Counter[str], total: int) -> str:
     title = titles.get(id(item.branch), "")
     name = f"{item.outer} {title}" if often[title] > 1 and item.outer else title
     copies = f" ×{len(item.around)}" if len(item.around) > 1 else ""
-    return f"{name}{copies} {amount(item.held)} ({item.held / total:.0%})"
+    return f"{name}{copies}{_blocks(plan, item.branch)} {amount(item.held)} ({item.held / total:.0%})"
+
+
+def _blocks(plan: Plan, branch: Branch) -> str:
+    """Return what a container holds, where that is one kind of blocks: ` (Bottleneck ×3)`."""
+    tree = plan.tree
+    if branch.kind != "module" or tree.network.calls[branch.call].class_name not in CONTAINERS:
+        return ""
+    kinds = set(held := inside(tree, branch))
+    return f" ({summary(held, 1)})" if len(kinds) == 1 else ""

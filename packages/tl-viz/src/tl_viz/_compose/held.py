@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tl_viz._compose.inside import ARITHMETIC
+from tl_viz._compose.inside import ARITHMETIC, ATTENTION, PRODUCTS
 from tl_viz._compose.joined import SHORT
 from tl_viz._compose.spread import Place, Way, spread
 from tl_viz._names import summary
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 
 MOST_KINDS = 5
 """So many kinds of joins are named in one place; the others are counted."""
+
+MOST_JOINS = 5
+"""Where there are more joins in one place, most are only counted: the picture shows them, and nobody reads so many."""
+
+ATTENDS = tuple([SHORT.get(name, name) for name in sorted(ATTENTION)])
+"""How names of attention begin."""
 
 MOST_NAMES = 3
 """So many of the places are named that hold what is only counted."""
@@ -95,13 +101,24 @@ class Held:
 
     def _words(self, place: Place) -> tuple[str, str]:
         """Return what comes before and after the name of a place: `add ×2 in each `, and `, and mul in each of its 12 rounds`."""
-        texts = {rounds: summary(names, MOST_KINDS) for rounds, names in self.names[place].items()}
+        texts = {rounds: _told(names, place) for rounds, names in self.names[place].items()}
         (first, text), *others = sorted(texts.items(), key=lambda one: one[0][1] > 1)
         before = place.before
         if first[1] > 1:
             before = f" in {_rounds(first, ' ')}{f' of {before[4:]}' if before else ''}"
         more = [f", and {text} in {_rounds(rounds, ' its ')}" for rounds, text in others]
         return f"{text}{before}", f"{place.after}{''.join(more)}"
+
+
+def _told(names: list[str], place: Place) -> str:
+    """Return what joins in one place; where that would be an inventory, attention and products of matrices, and how many others."""
+    if not place.name or len(names) <= MOST_JOINS or len(set(names)) < MOST_NAMES:
+        return summary(names, MOST_KINDS)
+    main = [name for name in names if name in PRODUCTS or name.startswith(ATTENDS)]
+    rest = len(names) - len(main)
+    if not main or not rest:
+        return summary(main, MOST_KINDS) or f"{rest} times"
+    return f"{summary(main, len(main))} and {rest} more"
 
 
 def _computes(name: str) -> bool:
