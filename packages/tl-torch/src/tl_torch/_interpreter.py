@@ -13,6 +13,8 @@ _YOUNG = 2000
 """New objects between collections of the youngest, at least: what Python itself does from 3.13 on."""
 _IN_A_ROW = 10
 """Recordings after which a full collection is put off, while none has run: so many middle ones Python waits for."""
+_FROZEN_AT_START = 2000
+"""More objects than Python itself freezes when it starts (375 in 3.12), and fewer than `gc.freeze` does (5,000 of a bare Python)."""
 _OWN_FRAMES = 100
 """Room for what recording itself calls, wherever the model stands."""
 _LARGEST_LIMIT = 2**31 - 1
@@ -71,7 +73,7 @@ class Recording:
 
     def _count_anew(self) -> None:
         due = gc.isenabled() and gc.get_count()[-1] > self._thresholds[-1]
-        if not due or gc.get_freeze_count():  # what the user froze would be thawed
+        if not due or gc.get_freeze_count() > _FROZEN_AT_START:  # what the user froze would be thawed
             return
         fulls = gc.get_stats()[-1]["collections"]
         if fulls != self._fulls:
