@@ -64,10 +64,11 @@ def test_boxes_are_named_until_they_hold_most(sizes, said):
     assert heavy(network(sizes).draw(fold_repeats=False, collapse="none")) == said
 
 
+@pytest.mark.parametrize("frames", [True, False])
 @pytest.mark.parametrize("mode", ["none", "auto", "max"])
 @pytest.mark.parametrize("name", names())
-def test_what_is_named_is_drawn_and_holds_no_more_than_there_is(name, mode):
-    drawing = picture(load(name), replace(DEFAULTS, collapse=mode))
+def test_what_is_named_is_drawn_and_holds_no_more_than_there_is(name, mode, frames):
+    drawing = picture(load(name), replace(DEFAULTS, collapse=mode, show_containers=frames))
     said = heavy(drawing)
     shares = [int(part.rpartition("(")[2].rstrip("%)")) for part in said.split(" · ")] if said else []
     assert shares == sorted(shares, reverse=True)

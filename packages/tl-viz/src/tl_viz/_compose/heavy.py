@@ -48,7 +48,7 @@ def heaviest(plan: Plan, titles: Mapping[int, str]) -> str:
         titles: by the identity of its branch, the title of each box and frame of the picture.
     """
     total = sum(plan.tree.network.params)
-    items = _inside(plan, plan.tree.root, HERE, "")
+    items = _inside(plan, titles, plan.tree.root, HERE, "")
     while items:
         largest = items[0]
         inner = _opened(plan, largest, titles, total)
@@ -66,22 +66,26 @@ def heaviest(plan: Plan, titles: Mapping[int, str]) -> str:
     return " · ".join([_text(item, plan, titles, often, total) for item in chosen])
 
 
-def _inside(plan: Plan, branch: Branch, around: tuple[int, ...], outer: str) -> list[_Item]:
-    """Return what stands in a frame and holds parameters, most first."""
-    tree = plan.tree
-    items = [_Item(child, around, outer, sum(each_params(tree, child, around))) for child in branch.children]
+def _inside(plan: Plan, titles: Mapping[int, str], branch: Branch, around: tuple[int, ...], outer: str) -> list[_Item]:
+    """Return what stands in a frame and holds parameters, most first; in place of what has no frame of its own, what is in it."""
+    items: list[_Item] = []
+    for child in branch.children:
+        if id(child) not in titles and plan.is_open(child) and child.children:
+            items += _inside(plan, titles, child, shifts_of(child, around), outer)
+        else:
+            items.append(_Item(child, around, outer, sum(each_params(plan.tree, child, around))))
     return sorted([item for item in items if item.held], key=lambda item: -item.held)
 
 
 def _opened(plan: Plan, item: _Item, titles: Mapping[int, str], total: int) -> list[_Item]:
-    """Return what is told of in place of an item, where it has no frame, or holds nearly all in several parts; else nothing."""
+    """Return what is told of in place of an item, where it holds nearly all, or little but one module; else nothing."""
     branch = item.branch
     if not (plan.is_open(branch) and branch.children):
         return []
-    inner = _inside(plan, branch, shifts_of(branch, item.around), titles.get(id(branch), item.outer))
-    module = branch.kind == "module"
-    if id(branch) not in titles or (inner[0].branch.kind == "module" and inner[0].held >= SAME * item.held):
+    inner = _inside(plan, titles, branch, shifts_of(branch, item.around), titles.get(id(branch), item.outer))
+    if not inner or (inner[0].branch.kind == "module" and inner[0].held >= SAME * item.held):
         return inner
+    module = branch.kind == "module"
     if item.held < (NEARLY_ALL if module and branch.copies == 1 else BLOCKS) * total:
         return []
     return _opened(plan, inner[0], titles, total) if module and len(inner) == 1 else inner

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 MOST_KINDS = 5
 """So many kinds of joins are named in one place; the others are counted."""
 
-MOST_JOINS = 5
-"""Where there are more joins in one place, most are only counted: the picture shows them, and nobody reads so many."""
+MOST_JOINS, FEW_KINDS = 5, 2
+"""Where there are more joins in one place, of more kinds, most are only counted: the picture shows them, and nobody reads so many."""
 
 ATTENDS = tuple([SHORT.get(name, name) for name in sorted(ATTENTION)])
 """How names of attention begin."""
@@ -112,7 +112,7 @@ class Held:
 
 def _told(names: list[str], place: Place) -> str:
     """Return what joins in one place; where that would be an inventory, attention and products of matrices, and how many others."""
-    if not place.name or len(names) <= MOST_JOINS or len(set(names)) < MOST_NAMES:
+    if not place.name or len(names) <= MOST_JOINS or len(set(names)) <= FEW_KINDS:
         return summary(names, MOST_KINDS)
     main = [name for name in names if name in PRODUCTS or name.startswith(ATTENDS)]
     rest = len(names) - len(main)
