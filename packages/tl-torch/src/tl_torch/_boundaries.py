@@ -24,7 +24,10 @@ from tl_torch._torch_private import (
     current_functorch_level,
     forward_code,
     function_mode_depth,
+    function_mode_listens,
     innermost_dispatch_mode,
+    pop_function_mode,
+    push_function_mode,
     torch_function_disabled,
     version_of,
 )
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from tl_torch._capture import Recorder
 
 _FUNCTORCH = os.path.join(os.path.dirname(torch.__file__), "_functorch") + os.sep
+_PASSIVE = frozenset({torch.Tensor, torch.nn.Parameter, type(None)})
+"""Classes of arguments that are no reason to ask anybody but a function mode."""
 _DIRECT = frozenset({"wrapped", "wrapper", "jvp"})
 """Functions of torch that do nothing but run one transform: what they return is what the boundary returns."""
 
@@ -227,6 +232,24 @@ class Boundaries:
         if current_functorch_level() is not None:
             return functools.partial(self._inside_transform, compiled)
         return functools.partial(self._compiled_call, original, (args, kwargs))
+
+    def python_call(
+        self, original: Callable[..., Any], function: Callable[..., Any], relevant: Any, args: Any, kwargs: Any
+    ) -> Any:
+        """Record a call of a function of torch that is written in Python.
+
+        Nothing but our own mode overrides a call of plain tensors; whatever else there is, torch finds.
+        """
+        if relevant.__class__ is tuple and function_mode_listens() and _PASSIVE.issuperset(map(type, relevant)):
+            mode = pop_function_mode()
+            try:
+                if mode is self._recorder:
+                    result = mode.__torch_function__(function, (), args, kwargs)
+                    if result is not NotImplemented:
+                        return result
+            finally:
+                push_function_mode(mode)
+        return original(function, relevant, *args, **kwargs)
 
     def backward_call(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run the engine of autograd; a pass that leaves gradients in tensors is one op."""

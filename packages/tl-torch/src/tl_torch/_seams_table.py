@@ -7,7 +7,7 @@
 | `vmap_impl`, `grad_impl`, `grad_and_value_impl`, `_vjp_with_argnums`, `_jvp_with_argnums` of functorch | The functions inside a transform arrive with tensors of its level; its own call and its result do not. | `tests/unit/test_honesty_transforms.py` |
 | `FunctionCtx.mark_dirty` | An `autograd.Function` that says it has written moves the version counter once more when it ends; without its word that is a write of unknown origin. | `tests/unit/test_marked_writes.py` |
 | `torch.autograd._engine_run_backward` | `torch.autograd.backward` returns nothing: what it leaves in `.grad` would have no producer. Every backward pass goes through here, however it was asked for. | `tests/unit/test_backward.py` |
-| `torch.overrides._pop_mode_temporarily` | Every function of `torch.nn.functional` that is written in Python enters this context to reach a function mode. Torch's is a generator and costs more than our record of the call; ours does the same, on whichever thread, so this one does not ask for the thread. | by identity: `tests/unit/test_seams.py` |
+| the code of `torch.overrides.handle_torch_function` | Every function of torch that is written in Python reaches a function mode through it. It looks for overriding classes among the arguments and enters a generator to set the mode aside, which costs more than our record of the call. The modules of torch import it by name: only other code for it reaches them all. | by identity: `tests/unit/test_seams.py` |
 | `torch.compile` | Torch compiles `torch.cond` and its like to run them, which a function mode would disturb; what the model compiles while it runs has to run as its source. | `tests/unit/test_compiled.py` |
 | `torch._dynamo.eval_frame.set_eval_frame`, before torch 2.6 only | Compiled functions have to run as their source; from 2.6 on `torch.compiler.set_stance` does that. | `tests/unit/test_compiled.py` |
 
@@ -18,19 +18,18 @@ from __future__ import annotations
 
 import functools
 import threading
-import types
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from types import CodeType, FunctionType
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 import torch
 from torch.autograd.function import FunctionCtx
 
 from tl_torch._torch_private import (
     SCRIPT_CALLERS,
-    WithoutFunctionMode,
     backward_engine,
     eval_frame_module,
-    mode_setter,
+    mode_caller,
     module_call_function,
     script_callers,
     set_module_call_function,
@@ -69,6 +68,12 @@ class BoundaryHandler(Protocol):
         """Run `torch.compile`."""
         ...
 
+    def python_call(
+        self, original: Callable[..., Any], function: Callable[..., Any], relevant: Any, args: Any, kwargs: Any
+    ) -> Any:
+        """Run a function of torch that is written in Python, as `handle_torch_function` does."""
+        ...
+
     def backward_call(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run the engine of autograd."""
         ...
@@ -84,14 +89,12 @@ _Replacement = tuple[Any, str, "Callable[..., Any]", "Callable[..., Any]"]
 _lock = threading.Lock()
 _handlers: dict[int, ModuleCallHandler] = {}
 _boundaries: dict[int, BoundaryHandler] = {}
-_modules: list[Any] = []
-"""What runs when a module is called, its code if that was replaced, and what stands in for it."""
 _replaced: list[_Replacement] = []
 _prepared: list[_Replacement] = []
 """Replacements of the last time, to be used again while nothing else has changed."""
 
 
-def _template(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
+def _module_template(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
     find: Any = "find"  # the things themselves stand in the place of these names
     ident: Any = "ident"
     original: Any = "original"
@@ -101,36 +104,76 @@ def _template(self: nn.Module, *args: Any, **kwargs: Any) -> Any:
     return handler.module_call(original, self, args, kwargs)
 
 
-def _standing_in(original: Callable[..., Any]) -> types.FunctionType:
-    """What stands in for `original`, without closure and without globals, so that its code runs anywhere."""
-    known: dict[object, object] = {"find": _handlers.get, "ident": threading.get_ident, "original": original}
-    code = _template.__code__  # all of them can be hashed, so the code can, as debuggers and profilers do
-    constants = tuple([known.get(value, value) for value in code.co_consts])
-    return types.FunctionType(code.replace(co_consts=constants, co_name="_call_impl"), {}, "_call_impl")
+def _python_template(public_api: Callable[..., Any], relevant_args: Any, *args: Any, **kwargs: Any) -> Any:
+    find: Any = "find"
+    ident: Any = "ident"
+    original: Any = "original"
+    handler: Any = find(ident())
+    if handler is None:
+        return original(public_api, relevant_args, *args, **kwargs)
+    return handler.python_call(original, public_api, relevant_args, args, kwargs)
+
+
+@final
+class _OtherCode:
+    """Other code for a function of torch, which keeps its identity and its place."""
+
+    __slots__ = ("_code", "_find", "_function", "_replacement", "_template")
+
+    def __init__(self, template: Callable[..., Any], find: Callable[[int], Any]) -> None:
+        self._template: CodeType = template.__code__  # pyright: ignore[reportFunctionMemberAccess]
+        self._find = find
+        self._function: FunctionType | None = None
+        self._code = self._replacement = self._template
+
+    def standing_in(self, original: Callable[..., Any], name: str) -> FunctionType:
+        """What stands in for `original`, without closure and without globals, so that its code runs anywhere."""
+        known: dict[object, object] = {"find": self._find, "ident": threading.get_ident, "original": original}
+        code = self._template  # all of them can be hashed, so the code can, as debuggers and profilers do
+        constants = tuple([known.get(value, value) for value in code.co_consts])
+        return FunctionType(code.replace(co_consts=constants, co_name=name), {}, name)
+
+    def enter(self, function: Callable[..., Any]) -> bool:
+        """Give `function` the other code, where that can be; whether it could."""
+        if not isinstance(function, FunctionType) or function.__code__.co_freevars:
+            return False
+        code = function.__code__
+        if self._function is not function or self._code is not code:
+            original = FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
+            original.__kwdefaults__ = function.__kwdefaults__
+            self._function, self._code = function, code
+            self._replacement = self.standing_in(original, function.__name__).__code__
+        function.__code__ = self._replacement
+        return True
+
+    def leave(self) -> None:
+        """Put back the code that was there, unless somebody else has changed it since."""
+        function = self._function
+        if function is not None and function.__code__ is self._replacement:
+            function.__code__ = self._code
+
+
+_module_code = _OtherCode(_module_template, _handlers.get)
+_python_code = _OtherCode(_python_template, _boundaries.get)
+_assigned: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
+"""What runs when a module is called and what stands in for it, where it can be given no other code."""
 
 
 def _enter_modules() -> None:
     """Send module calls to the handlers; where it can be, by other code for the function that is there."""
     function = module_call_function()
-    if isinstance(function, types.FunctionType) and not function.__code__.co_freevars:
-        code = function.__code__
-        if not _modules or _modules[0] is not function or _modules[1] is not code:
-            original = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__)
-            original.__kwdefaults__ = function.__kwdefaults__
-            _modules[:] = [function, code, _standing_in(original).__code__]
-        function.__code__ = _modules[2]
-    else:
-        _modules[:] = [function, None, _standing_in(function)]
-        set_module_call_function(_modules[2])
+    if not _module_code.enter(function):
+        _assigned[:] = [(function, _module_code.standing_in(function, "_call_impl"))]
+        set_module_call_function(_assigned[0][1])
 
 
 def _leave_modules() -> None:
     """Put back what was there, unless somebody else has changed it since."""
-    function, code, replacement = _modules
-    if code is not None:
-        if function.__code__ is replacement:
-            function.__code__ = code
-    elif module_call_function() is replacement:
+    if not _assigned:
+        _module_code.leave()
+        return
+    function, replacement = _assigned.pop()
+    if module_call_function() is replacement:
         set_module_call_function(function)
 
 
@@ -184,6 +227,7 @@ def install(handler: ModuleCallHandler, boundaries: BoundaryHandler | None = Non
     with _lock:
         if not _handlers:
             _enter_modules()
+            _python_code.enter(mode_caller())
             _replace_all()
         _handlers[threading.get_ident()] = handler
         if boundaries is not None:
@@ -197,6 +241,7 @@ def remove() -> None:
         _boundaries.pop(threading.get_ident(), None)
         if not _handlers:
             _leave_modules()
+            _python_code.leave()
             _restore_all()
 
 
@@ -212,7 +257,6 @@ def _replace_all() -> None:
             (owner, engine, runs, _telling(runs, lambda handler: handler.backward_call)),
             (torch, "compile", compiles, _telling(compiles, lambda handler: handler.compile_call)),
             (FunctionCtx, "mark_dirty", marks, _mark(marks)),
-            (*mode_setter(), WithoutFunctionMode),
         ]
         _prepared[:] = [*callers, *transforms, *others]
     for owner, name, _, replacement in _prepared:
@@ -222,7 +266,7 @@ def _replace_all() -> None:
 
 def _is_prepared() -> bool:
     """Whether the last replacements stand for what is there now, and nothing was loaded since."""
-    if len(_prepared) != len(SCRIPT_CALLERS) + transforms_loaded() + 4:
+    if len(_prepared) != len(SCRIPT_CALLERS) + transforms_loaded() + 3:
         return False
     return all(vars(owner)[name] is original for owner, name, original, _ in _prepared)
 

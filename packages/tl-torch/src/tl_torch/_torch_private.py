@@ -201,28 +201,29 @@ UninitializedTensorMixin: Any = cast("Any", torch.nn.parameter).UninitializedTen
 
 
 _overrides: Any = cast("Any", torch.overrides)
-_pop_mode, _push_mode = _overrides._pop_mode, _overrides._push_mode
+pop_function_mode: Callable[[], Any] = _C._pop_torch_function_stack
+push_function_mode: Callable[[Any], None] = _C._push_on_torch_function_stack
+function_mode_listens: Callable[[], bool] = _C._is_torch_function_mode_enabled
+"""Whether there is a function mode that would see a call."""
 
 
 @final
 class WithoutFunctionMode:
-    """Context in which the innermost function mode does not listen, as torch's own does it but without a generator."""
+    """Context in which the innermost function mode does not listen."""
 
     __slots__ = ("_mode",)
 
     def __enter__(self) -> Any:
-        mode = self._mode = _pop_mode()
+        mode = self._mode = pop_function_mode()
         return mode
 
     def __exit__(self, *_: object) -> None:
-        _push_mode(self._mode)
+        push_function_mode(self._mode)
 
 
-def mode_setter() -> tuple[Any, str, Callable[..., Any]]:
-    """What sets the innermost function mode aside for each call of torch's Python: module, name and function."""
-    name = "_pop_mode_temporarily"
-    context = cast("Callable[..., Any]", vars(_overrides)[name])
-    return _overrides, name, context
+def mode_caller() -> Callable[..., Any]:
+    """What hands a call of a function of torch that is written in Python to whoever overrides it."""
+    return _overrides.handle_torch_function
 
 
 def innermost_dispatch_mode() -> Any | None:

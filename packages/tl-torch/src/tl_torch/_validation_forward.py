@@ -89,6 +89,12 @@ class Passing:
 
         return run
 
+    def python_call(
+        self, original: Callable[..., Any], function: Callable[..., Any], relevant: Any, args: Any, kwargs: Any
+    ) -> Any:
+        """Run a function of torch that is written in Python."""
+        return original(function, relevant, *args, **kwargs)
+
     def backward_call(self, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Run the engine of autograd."""
         return original(*args, **kwargs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from dataclasses import dataclass
 
 import torch
@@ -40,9 +41,10 @@ GLOBAL_HOOKS = (
 
 @dataclass(frozen=True)
 class TorchState:
-    """Names and flags of torch at one moment."""
+    """Names, the code of functions and flags of torch at one moment."""
 
     names: dict[tuple[str, str], object]
+    codes: dict[types.FunctionType, types.CodeType]
     mode_depth: int
     dispatch_depth: int
     flags: tuple[object, ...]
@@ -57,6 +59,7 @@ class TorchState:
         }
         return cls(
             names,
+            {value: value.__code__ for value in names.values() if isinstance(value, types.FunctionType)},
             torch._C._len_torch_function_stack(),
             torch._C._len_torch_dispatch_stack(),
             (
@@ -71,6 +74,11 @@ class TorchState:
     def differences(self, before: TorchState) -> list[str]:
         """Return what changed since `before`; names that torch itself adds lazily do not count."""
         changed = [".".join(key) for key, value in before.names.items() if self.names.get(key) is not value]
+        changed += [
+            f"{function.__module__}.{function.__qualname__}.__code__"
+            for function, code in before.codes.items()
+            if self.codes.get(function, code) is not code
+        ]
         counts = {
             "torch function modes": (self.mode_depth, before.mode_depth),
             "torch dispatch modes": (self.dispatch_depth, before.dispatch_depth),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import types
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -34,13 +34,13 @@ def test_only_the_declared_seams_change_during_a_run() -> None:
     model = Looks(TorchState.now())
     tl.trace(model, X)
     assert set(model.changed) <= {
-        "Module._call_impl",
+        "torch.nn.modules.module.Module._call_impl.__code__",
         "torch function modes",
         "ScriptFunction.__call__",
         "torch.compile",
         "FunctionCtx.mark_dirty",
         "torch.autograd._engine_run_backward",
-        "torch.overrides._pop_mode_temporarily",
+        "torch.overrides.handle_torch_function.__code__",
         "flags",
     }
     assert "torch function modes" in model.changed
@@ -162,18 +162,100 @@ def test_modules_of_other_threads_run_as_ever_during_a_capture() -> None:
     assert [module.address for module in trace.modules] == [""]
 
 
-def test_setting_a_function_mode_aside_is_restored_by_identity() -> None:
-    before = vars(torch.overrides)["_pop_mode_temporarily"]
+def test_the_code_that_finds_overrides_is_replaced_and_restored_by_identity() -> None:
+    function, code = torch.overrides.handle_torch_function, torch.overrides.handle_torch_function.__code__
     during: list[object] = []
 
     class Notes(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
-            during.append(vars(torch.overrides)["_pop_mode_temporarily"])
+            during.extend([torch.overrides.handle_torch_function, function.__code__])
             return x + 1
 
     tl.trace(Notes(), X)
-    assert during[0] is not before
-    assert vars(torch.overrides)["_pop_mode_temporarily"] is before
+    assert during[0] is function
+    assert during[1] is not code
+    assert hash(during[1]) == hash(during[1])
+    assert function.__code__ is code
+    with pytest.raises(ValueError, match="probability"):
+        tl.trace(Dropout(), X)
+    assert function.__code__ is code
+    assert torch._C._len_torch_function_stack() == 0
+
+
+class Dropout(nn.Module):
+    """Asks for what cannot be."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.dropout(x, 2.0)
+
+
+def test_a_function_that_finds_overrides_with_a_closure_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = torch.overrides.handle_torch_function
+    reached: list[str] = []
+
+    def patched(public_api: Any, relevant_args: Any, *args: Any, **kwargs: Any) -> Any:
+        reached.append(public_api.__name__)
+        return original(public_api, relevant_args, *args, **kwargs)
+
+    code = patched.__code__
+    monkeypatch.setattr(torch.overrides, "handle_torch_function", patched)
+    monkeypatch.setattr(nn.functional, "handle_torch_function", patched)
+    trace = tl.trace(nn.ReLU(), X)
+    assert torch.overrides.handle_torch_function is patched
+    assert patched.__code__ is code
+    assert reached == ["relu"]
+    assert [op.func_name for op in trace.ops if op.kind == "op"] == ["relu"]
+
+
+class Overrides(Tensor):
+    """Notes the functions that ask it."""
+
+    seen: ClassVar[list[str]] = []
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        cls.seen.append(getattr(func, "__name__", ""))
+        with torch._C.DisableTorchFunctionSubclass():
+            return func(*args, **(kwargs or {}))
+
+
+def test_a_class_that_overrides_functions_is_asked_as_without_a_trace() -> None:
+    class Mixed(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            other = torch.ones(4).as_subclass(Overrides)
+            Overrides.seen.clear()
+            y = nn.functional.layer_norm(x, (4,), other)
+            self.seen = [*Overrides.seen]
+            return y.as_subclass(Tensor)
+
+    plain, traced = Mixed(), Mixed()
+    plain(X)
+    trace = tl.trace(traced, X)
+    assert "layer_norm" in plain.seen
+    assert traced.seen == plain.seen
+    assert trace.find(tl.func("layer_norm"))
+
+
+def test_what_is_not_implemented_is_refused_as_without_a_trace() -> None:
+    def passes(given: Any) -> Any:
+        if torch.overrides.has_torch_function(given):
+            return torch.overrides.handle_torch_function(passes, given, given)
+        return NotImplemented
+
+    class Passes(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            self.depth = torch._C._len_torch_function_stack()
+            with pytest.raises(TypeError, match=r"no implementation found for .*passes"):
+                passes((x,))
+            self.left = torch._C._len_torch_function_stack()
+            return x + 1
+
+    model = Passes()
+    trace = tl.trace(model, X)
+    assert (model.depth, model.left) == (1, 1)
+    assert trace["add_1_1"].out is not None
 
 
 class Names(torch.overrides.TorchFunctionMode):
@@ -182,12 +264,30 @@ class Names(torch.overrides.TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.seen: list[tuple[str, int]] = []
+        self.types: list[object] = []
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         self.seen.append((func.__name__, torch._C._len_torch_function_stack()))
+        self.types.append(types)
         return func(*args, **(kwargs or {}))
+
+
+def test_arguments_that_can_be_looked_at_only_once_are_left_to_torch() -> None:
+    def doubled(x: Tensor) -> Tensor:
+        if torch.overrides.has_torch_function_unary(x):
+            return torch.overrides.handle_torch_function(doubled, iter([x]), x)
+        return x * 2
+
+    class Doubles(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            with Names() as self.names:
+                return doubled(x)
+
+    model = Doubles()
+    assert torch.equal(tl.trace(model, X)["doubled_1_1"].out, X * 2)
+    assert model.names.types[0] == (Tensor,)
 
 
 def test_function_modes_see_what_they_see_without_a_trace_and_stay_where_they_are_after_an_exception() -> None:
@@ -206,6 +306,8 @@ def test_function_modes_see_what_they_see_without_a_trace_and_stay_where_they_ar
     plain(X)
     tl.trace(traced, X)
     assert [name for name, _ in plain.inner.seen] == [name for name, _ in traced.inner.seen]
+    assert plain.inner.types == traced.inner.types
+    assert (Tensor,) in plain.inner.types
     assert [name for name, _ in plain.outer.seen] == [name for name, _ in traced.outer.seen]
     assert [name for name, _ in traced.outer.seen if name in {"relu", "dropout", "layer_norm"}] == [
         "relu", "dropout", "layer_norm",
