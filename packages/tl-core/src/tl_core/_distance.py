@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from itertools import islice
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeAlias, final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,24 +16,41 @@ UNREACHED = -1
 """Distance of an op that no path leads to."""
 
 
+Hops: TypeAlias = "tuple[array[int], array[int]]"
+"""Of every op, the shortest and the longest path."""
+
+
 @final
 class Distances:
-    """Shortest and longest paths, counted in edges; `UNREACHED` where there is none."""
+    """Shortest and longest paths, counted in edges; `UNREACHED` where there is none. Each side is computed when asked for."""
 
-    __slots__ = ("max_from_input", "max_to_output", "min_from_input", "min_to_output")
+    __slots__ = ("_edges", "_from_input", "_ops", "_to_output")
 
     def __init__(self, ops: Sequence[OpRecord], edges: Edges) -> None:
-        kinds = [op.kind for op in ops]
-        parents = edges.parent_rows()  # in one piece, while the tuples of the ops are scattered over the memory
-        self.min_from_input, self.max_from_input = _down(*parents, _positions(kinds, "input"))
-        self.min_to_output, self.max_to_output = _up(*parents, _positions(kinds, "output"))
+        self._ops = ops
+        self._edges = edges
+        self._from_input: Hops | None = None
+        self._to_output: Hops | None = None
+
+    @property
+    def from_input(self) -> Hops:
+        """Hops from the nearest and from the farthest input."""
+        if self._from_input is None:  # in one piece, while the tuples of the ops are scattered over the memory
+            self._from_input = _down(*self._edges.parent_rows(), self._positions("input"))
+        return self._from_input
+
+    @property
+    def to_output(self) -> Hops:
+        """Hops to the nearest and to the farthest output."""
+        if self._to_output is None:
+            self._to_output = _up(*self._edges.parent_rows(), self._positions("output"))
+        return self._to_output
+
+    def _positions(self, kind: str) -> list[int]:
+        return [index for index, op in enumerate(self._ops) if op.kind == kind]
 
 
-def _positions(kinds: Sequence[str], kind: str) -> list[int]:
-    return [op for op, one in enumerate(kinds) if one == kind]
-
-
-def _down(starts: Sequence[int], targets: Sequence[int], origins: Sequence[int]) -> tuple[array[int], array[int]]:
+def _down(starts: Sequence[int], targets: Sequence[int], origins: Sequence[int]) -> Hops:
     """Hops from the origins; parents come before their children."""
     shortest, longest = _unreached(len(starts) - 1, origins)
     left = 0
@@ -52,7 +69,7 @@ def _down(starts: Sequence[int], targets: Sequence[int], origins: Sequence[int])
     return array("i", shortest), array("i", longest)
 
 
-def _up(starts: Sequence[int], targets: Sequence[int], origins: Sequence[int]) -> tuple[array[int], array[int]]:
+def _up(starts: Sequence[int], targets: Sequence[int], origins: Sequence[int]) -> Hops:
     """Hops to the origins; when an op comes up, everything that reads it has handed its own on."""
     shortest, longest = _unreached(len(starts) - 1, origins)
     for op in range(len(shortest) - 1, -1, -1):

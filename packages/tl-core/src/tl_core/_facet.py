@@ -148,25 +148,25 @@ class DistanceFacet(View):
     def min_from_input(self) -> int | None:
         """Fewest hops from an input."""
         distances = self._state.distances
-        return None if distances is None else _hops(distances.min_from_input[self._index])
+        return None if distances is None else _hops(distances.from_input[0][self._index])
 
     @property
     def max_from_input(self) -> int | None:
         """Most hops from an input."""
         distances = self._state.distances
-        return None if distances is None else _hops(distances.max_from_input[self._index])
+        return None if distances is None else _hops(distances.from_input[1][self._index])
 
     @property
     def min_to_output(self) -> int | None:
         """Fewest hops to an output."""
         distances = self._state.distances
-        return None if distances is None else _hops(distances.min_to_output[self._index])
+        return None if distances is None else _hops(distances.to_output[0][self._index])
 
     @property
     def max_to_output(self) -> int | None:
         """Most hops to an output."""
         distances = self._state.distances
-        return None if distances is None else _hops(distances.max_to_output[self._index])
+        return None if distances is None else _hops(distances.to_output[1][self._index])
 
     def __repr__(self) -> str:
         return (

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from tl_core._distance import Distances
     from tl_core._record import Frame, Frames, ModuleCallRecord, OpRecord, Records
     from tl_core._state import State
     from tl_core._trace import Trace
@@ -111,7 +112,7 @@ class _Table:
         self.records: Records = state.records
         self._labels: list[str] | None = None
         self._layer_labels: list[str] | None = None
-        self._singles: dict[int, tuple[str]] = {}
+        self._singles: list[tuple[str]] | None = None
         self._costs: tuple[list[int | None], list[int | None]] | None = None
         self._innermost: tuple[list[Frame | None], list[int]] | None = None
 
@@ -183,18 +184,11 @@ class _Table:
 
     def named(self, rows: Iterable[Sequence[int]]) -> ColumnValues:
         """Tuples of labels for rows of op indices; rows of one label share their tuple."""
-        singles, labels, known = self._singles, self.labels, self._singles.get
-        found: ColumnValues = []
-        for row in rows:
-            if len(row) == 1:
-                (index,) = row
-                names = known(index)
-                if names is None:
-                    names = singles[index] = (labels[index],)
-                found.append(names)
-            else:
-                found.append(tuple([labels[index] for index in row]))
-        return found
+        labels = self.labels
+        if self._singles is None:
+            self._singles = [(label,) for label in labels]
+        singles = self._singles
+        return [singles[row[0]] if len(row) == 1 else tuple([labels[index] for index in row]) for row in rows]
 
 
 def _type(table: _Table) -> ColumnValues:
@@ -228,7 +222,15 @@ def _children(table: _Table) -> ColumnValues:
 
 def _param_names(table: _Table) -> ColumnValues:
     names = [param.address for param in table.records.params]
-    return [tuple([names[index] for index in params]) if (params := op.params) else () for op in table.ops]
+    singles = [(name,) for name in names]
+    found: ColumnValues = []
+    for op in table.ops:
+        call = op.call
+        params = op.own_params if call is None else call.params  # as the property says, without its call
+        found.append(
+            singles[params[0]] if len(params) == 1 else tuple([names[index] for index in params]) if params else ()
+        )
+    return found
 
 
 def _layer_labels(table: _Table) -> ColumnValues:
@@ -306,18 +308,12 @@ def _sizes(table: _Table) -> ColumnValues:
     return found
 
 
-def _hops(name: str) -> Callable[[_Table], ColumnValues]:
+def _hops(read: Callable[[Distances], array[int]]) -> Callable[[_Table], ColumnValues]:
     def column(table: _Table) -> ColumnValues:
         distances = table.state.distances
         if distances is None:
             return [None] * len(table.ops)
-        sides: Mapping[str, array[int]] = {
-            "min_from_input": distances.min_from_input,
-            "max_from_input": distances.max_from_input,
-            "min_to_output": distances.min_to_output,
-            "max_to_output": distances.max_to_output,
-        }
-        return [hops if hops >= 0 else None for hops in sides[name]]
+        return [hops if hops >= 0 else None for hops in read(distances)]
 
     return column
 
@@ -345,7 +341,7 @@ COLUMNS: Mapping[str, Callable[[_Table], ColumnValues]] = {
     "is_inplace": lambda table: [op.call is not None and op.call.inplace for op in table.ops],
     "requires_grad": lambda table: [op.requires_grad for op in table.ops],
     "saved": lambda table: [op.payload is not None for op in table.ops],
-    "min_from_input": _hops("min_from_input"),
+    "min_from_input": _hops(lambda distances: distances.from_input[0]),
     "source_file": _per_site(_file),
     "source_line": _per_site(_line),
     # further ones
@@ -357,9 +353,9 @@ COLUMNS: Mapping[str, Callable[[_Table], ColumnValues]] = {
     "func_call_id": lambda table: [0 if op.call is None else op.call.index + 1 for op in table.ops],
     "output_index": lambda table: [op.position for op in table.ops],
     "grad_fn": lambda table: [node_name(op, table.state.info.backend) for op in table.ops],
-    "max_from_input": _hops("max_from_input"),
-    "min_to_output": _hops("min_to_output"),
-    "max_to_output": _hops("max_to_output"),
+    "max_from_input": _hops(lambda distances: distances.from_input[1]),
+    "min_to_output": _hops(lambda distances: distances.to_output[0]),
+    "max_to_output": _hops(lambda distances: distances.to_output[1]),
     "source_function": _per_site(_function),
 }
 """Every column, the usual ones first."""

@@ -39,9 +39,8 @@ class CallShapes:
 
     def value(self, position: int, keyword: str, default: object = None) -> object:
         """Return the argument given by position or by keyword, else `default`."""
-        if position < len(self._args):
-            return self._args[position]
-        return self._kwargs.get(keyword, default)
+        args = self._args
+        return args[position] if position < len(args) else self._kwargs.get(keyword, default)
 
     def keyword(self, name: str, default: object = None) -> object:
         """Return an argument that can be given by keyword only."""
@@ -125,11 +124,9 @@ def _letters(subscripts: object) -> str:
 
 
 def _shape(value: object) -> Shape | None:
-    if isinstance(value, (OpRecord, ParamRecord)):
+    if type(value) is OpRecord or type(value) is ParamRecord:  # none has subclasses
         return value.shape
-    if isinstance(value, AliasRead):
-        return value.base.shape
-    return None
+    return value.base.shape if type(value) is AliasRead else None
 
 
 def _walk(values: Sequence[object]) -> Iterator[Shape]:

@@ -638,14 +638,13 @@ def native_group_norm(call: CallShapes) -> OpCost:
     return _standardise(call, call.shape(0)[0] * int(call.number(6, "group", 1)), _affine(call, 1, 2))
 
 
-def _batch_norm(call: CallShapes, rows: int, weight: int, statistics: int) -> OpCost:
+def _batch_norm(call: CallShapes, shape: Shape, rows: int, weight: int, statistics: int) -> OpCost:
     """Standardise by the input's own statistics, or scale by the running ones; a running statistic updates in 3."""
-    channels = call.shape(0)[1]
-    affine = call.has(weight, "weight") + call.has(weight + 1, "bias")
+    weighted, biased = call.has(weight, "weight"), call.has(weight + 1, "bias")
     running = call.has(statistics, "running_mean") + call.has(statistics + 1, "running_var")
-    if call.value(5, "training", call.value(5, "use_input_stats", False)) or not running:
-        return single(prod(call.out) * (6 + affine) + 2 * rows + 3 * channels * running)
-    return single(2 * prod(call.out) + channels * (4 + affine - call.has(weight + 1, "bias")))
+    if not running or call.value(5, "training", call.value(5, "use_input_stats", False)):
+        return single(prod(call.out) * (6 + weighted + biased) + 2 * rows + 3 * shape[1] * running)
+    return single(2 * prod(call.out) + shape[1] * (4 + weighted))
 
 
 @formula("batch_norm")
@@ -655,21 +654,22 @@ def batch_norm(call: CallShapes) -> OpCost:
     Evaluation: `a = weight / sqrt(var + eps)` and `b = bias - mean * a` for each channel, `a * x + b`: 2 N, and 4 a
     channel, 5 with a weight.
     """
-    weight, statistics = _channel_arguments(call)
-    return _batch_norm(call, call.shape(0)[1], weight, statistics)
+    shape = call.shape(0)
+    return _batch_norm(call, shape, shape[1], *_channel_arguments(call))
 
 
 @formula("native_batch_norm", "cudnn_batch_norm")
 def native_batch_norm(call: CallShapes) -> OpCost:
     """As batch_norm; the running statistics come after weight and bias."""
-    return _batch_norm(call, call.shape(0)[1], 1, 3)
+    shape = call.shape(0)
+    return _batch_norm(call, shape, shape[1], 1, 3)
 
 
 @formula("instance_norm")
 def instance_norm(call: CallShapes) -> OpCost:
     """As batch_norm, with a mean and a variance for each channel of each sample."""
-    weight, statistics = _channel_arguments(call)
-    return _batch_norm(call, prod(call.shape(0)[:2]), weight, statistics)
+    shape = call.shape(0)
+    return _batch_norm(call, shape, prod(shape[:2]), *_channel_arguments(call))
 
 
 def _channel_arguments(call: CallShapes) -> tuple[int, int]:
