@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import CodeType
 
-    from tl_core import CallRecord, Frames, OpRecord, SavePolicy, TraceBuilder
+    from tl_core import CallRecord, OpRecord, SavePolicy, TraceBuilder
     from tl_torch._census import Census
     from tl_torch._snapshot import Keeper
     from tl_torch._surroundings import Surroundings
@@ -250,7 +250,7 @@ class Recorder(TorchFunctionMode):
         written = () if pure else log.written(info, args, kwargs, versions, outputs[0])
         site = self.calls.site
         if site is None:
-            site = self._site()
+            site = self.calls.site_of_op(frame_at(2))
         read = packed(params if len(params) < 2 else [*dict.fromkeys(params)]) if params else ()
         call = self.builder.call(
             info.name, info.kernel, func, template, named, read, site, duration,
@@ -265,16 +265,6 @@ class Recorder(TorchFunctionMode):
         if written:
             log.note(call, info, args, written, first)
         return result
-
-    def _site(self) -> Frames:
-        """Where the call under way stands; opens and closes the calls of methods that run without their module."""
-        calls, frames = self.calls, self.frames
-        site = frames.walk(frame_at(3))
-        methods = frames.method_frames
-        if calls.direct or (methods and (len(methods) > 1 or id(methods[0].f_code) not in calls.own)):
-            calls.attribute(methods)
-        methods.clear()  # a frame keeps what its function holds
-        return site
 
     def _record_output(
         self, call: CallRecord, position: int, output: torch.Tensor, own: tuple[int, ...],

@@ -34,7 +34,7 @@ class Recording:
     nothing. Instead, what is there counts as old from then on, and Python counts the younger collections anew, as in mypy
     after it has loaded its cache. A program that traces on and on still gets one, after ten recordings.
 
-    A recorded module call takes twice the frames of a plain one, so a model that nests as deeply as Python lets it
+    A recorded module call takes nearly twice the frames of a plain one, so a model that nests as deeply as Python lets it
     needs twice the limit.
     """
 

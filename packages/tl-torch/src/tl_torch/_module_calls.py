@@ -42,23 +42,48 @@ class ModuleCalls:
         """Tensors that a function gave back as they were, inside the innermost call."""
 
     def module_call(
-        self, original: Callable[..., Any], module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> Any:
-        """Run a module call and note what went in and what came out."""
-        if current_functorch_level() is not None:  # inside a transform, which is one op
-            return original(module, *args, **kwargs)
+        self, original: Callable[..., Any], module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any],
+        site: Frames | None = None, method: str = "forward",
+    ) -> Any:  # fmt: skip
+        """Run a module call and note what goes in and what comes out; the stack of what runs inside ends here.
+
+        All in one function, which every module call passes through.
+        """
         recorder = self._recorder
-        frame: Any = frame_at(3)  # beyond the two functions that every module call goes through
-        if id(frame.f_code) in self.own and not self.direct and frame.f_back.f_back.f_code is RUN:
-            site = recorder.frames.at(frame)  # what runs is the forward of the module around it
-        else:
-            site = self._site_of_call(frame)
+        frames, handover = recorder.frames, recorder.handover
+        if site is None:
+            if current_functorch_level() is not None:  # inside a transform, which is one op
+                return original(module, *args, **kwargs)
+            frame: Any = frame_at(3)  # beyond the two functions that every module call goes through
+            if id(frame.f_code) in self.own and not self.direct and frame.f_back.f_back.f_code is RUN:
+                site = frames.at(frame)  # what runs is the forward of the module around it
+            else:
+                site = self._site_of_call(frame)
         known = recorder.sources.modules.get(id(module)) or recorder.sources.late(module)
-        call = recorder.builder.enter(known.record)
-        if known.kind.compiled and (source := source_of(module)) is not None:
-            return self.run(call, known, (args, kwargs), site, source, args, kwargs)
-        given = args[0] if len(args) == 1 and not kwargs else (args, kwargs)
-        return self.run(call, known, given, site, original, (module, *args), kwargs)
+        call = recorder.builder.enter(known.record, method)
+        call.inputs = handover.ops_in(args[0] if len(args) == 1 and not kwargs else (args, kwargs))
+        call.site = site
+        closed = known.closed and not has_forward_hooks(module)
+        outer = self.direct, self.site, self.unchanged, self.own, frames.tail
+        unchanged: list[Unchanged] = []
+        self.direct, self.site, self.unchanged = [], site if closed else None, unchanged
+        self.own, frames.tail = known.kind.forward, site
+        self.running.append(call)
+        try:
+            if known.kind.compiled and (source := source_of(module)) is not None:
+                result = source(*args, **kwargs)
+            else:
+                result = original(module, *args, **kwargs)
+            call.outputs = handover.returned(result, call) if handover.decides else handover.ops_in(result)
+            if unchanged:
+                outer[2].extend(handover.leave_unchanged(unchanged, result))
+        finally:
+            if self.direct:
+                self._leave_direct()
+            self.direct, self.site, self.unchanged, self.own, frames.tail = outer
+            self.running.pop()
+            recorder.builder.exit(call)
+        return result
 
     def _site_of_call(self, frame: FrameType) -> Frames:
         """Where the module call stands that `frame` makes."""
@@ -69,46 +94,27 @@ class ModuleCalls:
         frames.method_frames.clear()
         return site
 
+    def site_of_op(self, frame: Any) -> Frames:
+        """Where a call of torch stands that `frame` makes; opens and closes the calls of methods that run by themselves."""
+        frames = self._recorder.frames
+        if id(frame.f_code) in self.own and not self.direct and frame.f_back.f_back.f_code is RUN:
+            return frames.at(frame)
+        site = frames.walk(frame)
+        methods = frames.method_frames
+        if self.direct or (methods and (len(methods) > 1 or id(methods[0].f_code) not in self.own)):
+            self.attribute(methods)
+        methods.clear()  # a frame keeps what its function holds
+        return site
+
     def method_call(
         self, function: Callable[..., Any], model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> Any:
         """Run a method of the root model in place of a call of the model."""
-        known = self._known(model)
-        call = self._recorder.builder.enter(known.record, function.__name__)
-        return self.run(call, known, (args, kwargs), (), function, args, kwargs)
 
-    def run(
-        self, call: ModuleCallRecord, known: KnownModule, given: object, site: Frames, function: Callable[..., Any],
-        args: Sequence[Any], kwargs: Mapping[str, Any],
-    ) -> Any:  # fmt: skip
-        """Run what a call consists of and note what came out; the stack of what runs inside ends here."""
-        recorder = self._recorder
-        frames, handover = recorder.frames, recorder.handover
-        call.inputs = handover.ops_in(given)
-        call.site = site
-        outer, self.direct = self.direct, []
-        closed = known.closed and not has_forward_hooks(known.module)
-        outer_site, self.site = self.site, site if closed else None
-        outside, self.unchanged = self.unchanged, []
-        own, self.own = self.own, known.kind.forward
-        tail, frames.tail = frames.tail, site
-        self.running.append(call)
-        try:
-            result = function(*args, **kwargs)
-            call.outputs = handover.returned(result, call) if handover.decides else handover.ops_in(result)
-            if self.unchanged:
-                outside.extend(handover.leave_unchanged(self.unchanged, result))
-        finally:
-            if self.direct:
-                self._leave_direct()
-            self.direct = outer
-            self.unchanged = outside
-            self.own = own
-            self.site = outer_site
-            frames.tail = tail
-            self.running.pop()
-            recorder.builder.exit(call)
-        return result
+        def original(_model: nn.Module, *args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+        return self.module_call(original, model, args, kwargs, (), function.__name__)
 
     def _known(self, module: nn.Module) -> KnownModule:
         sources = self._recorder.sources
@@ -162,7 +168,7 @@ class ModuleCalls:
             self._recorder.builder.exit(self.direct.pop()[1])
 
 
-RUN = ModuleCalls.run.__code__
+RUN = ModuleCalls.module_call.__code__
 """The code at which the stack inside a module call ends."""
 
 

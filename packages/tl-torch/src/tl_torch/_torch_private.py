@@ -270,15 +270,14 @@ def is_view_operator(overload: Any) -> bool:
 
 
 _nn_module: Any = torch.nn.modules.module
+_of_all: dict[int, object] = _nn_module._global_forward_hooks
+_before_all: dict[int, object] = _nn_module._global_forward_pre_hooks
 
 
 def has_forward_hooks(module: torch.nn.Module) -> bool:
     """Whether a call of a module runs hooks around its forward, its own or those of all modules."""
     own = module.__dict__
-    return bool(
-        own["_forward_hooks"] or own["_forward_pre_hooks"]
-        or _nn_module._global_forward_hooks or _nn_module._global_forward_pre_hooks
-    )  # fmt: skip
+    return bool(own["_forward_hooks"] or own["_forward_pre_hooks"] or _of_all or _before_all)
 
 
 def forward_hooks_of(module: torch.nn.Module) -> list[Callable[..., Any]]:

@@ -46,6 +46,26 @@ def test_methods_called_directly_are_attributed_to_their_module() -> None:
     assert edges(trace)["add.1"] == ["linear.2"]
 
 
+def test_a_method_of_another_module_in_the_place_of_a_forward_is_attributed_to_its_own() -> None:
+    class Other(Coder.Half):
+        def twice(self, x: Tensor) -> Tensor:
+            return self.linear(x * 2)
+
+    class Lends(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.other = Other()
+            self.outer = nn.Identity()
+            self.outer.forward = self.other.twice
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.outer(x)
+
+    ops = named(tl.trace(Lends(), X))
+    assert ops["mul.1"].modules == ("outer:1", "other:1")
+    assert ops["linear.1"].modules == ("outer:1", "other:1", "other.linear:1")
+
+
 def test_method_called_directly_after_its_module_was_called() -> None:
     class Both(nn.Module):
         def __init__(self) -> None:
