@@ -161,9 +161,10 @@ class Chains:
                 self.link[index] = sources.get(key, -1)
                 sources[key] = index
         places: list[tuple[Place, list[int]]] = []
+        spots = self._spots
         for module, group in by_module.items():
             # a single op repeats nothing, but it shows how far a call that comes again has come
-            if len(group) > 1 or self.place_of(self._ops[group[0]])[0] in self._spots:
+            if len(group) > 1 or (spots and self.place_of(self._ops[group[0]])[0] in spots):
                 self._part(module, group, places)
         places.sort(key=_first_op)
         return places

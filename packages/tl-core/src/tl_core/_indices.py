@@ -13,6 +13,6 @@ _ONES = tuple([(index,) for index in range(COUNT)])
 
 def packed(indices: Sequence[int]) -> tuple[int, ...]:
     """A tuple of `indices`. Sharing the common ones leaves fewer objects for the garbage collector to visit."""
-    if len(indices) == 1 and indices[0] < COUNT:
-        return _ONES[indices[0]]
+    if len(indices) == 1 and (index := indices[0]) < COUNT:
+        return _ONES[index]
     return tuple(indices)

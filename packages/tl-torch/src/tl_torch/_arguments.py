@@ -88,9 +88,6 @@ class ArgumentReader:
         read: list[object] = []
         for value in (*args, *kwargs.values()) if kwargs else args:
             kind = type(value)  # pyright: ignore[reportUnknownVariableType] - a cast is a call, and this is the hot path
-            if kind in PLAIN_TYPES or (kind is tuple and has_plain(map(type, value))):  # strides, paddings
-                read.append(value)
-                continue
             if kind is _TENSOR or kind is _PARAMETER:  # what nearly all go through: not written since it was met
                 entry = known.get(id(value))
                 if entry is None or entry.reference() is not value:
@@ -105,6 +102,9 @@ class ArgumentReader:
                         (parents if is_op else params).append(record.index)
                         read.append(record)
                         continue
+            elif kind in PLAIN_TYPES or (kind is tuple and has_plain(map(type, value))):  # strides, paddings
+                read.append(value)
+                continue
             read.append(self.argument(value))
         if not kwargs:
             return tuple(read), None

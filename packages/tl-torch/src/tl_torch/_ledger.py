@@ -201,7 +201,9 @@ class Ledger:
             key = storage_key(tensor)
         except NO_STORAGE:
             return Memory(None, True, 0, 0)
-        memory = self.met(key)
+        memory = self.memories.get(key)
+        if memory is not None and memory.holder is not None:
+            memory = self.met(key)
         if memory is None:
             memory = self.memories[key] = Memory(
                 owner, True, key, pin_storage_key(tensor) if holder is None else 0, holder

@@ -11,6 +11,7 @@ from msgspec import Struct
 from torch import nn
 
 from tl_torch._compiled import is_compiled
+from tl_torch._honesty import ATTENTION
 
 
 @final
@@ -24,6 +25,8 @@ class ModuleKind(Struct, gc=False, eq=False):
     """Whether its modules run without Python."""
     compiled: bool
     """Whether its modules stand for another one that was compiled."""
+    attention: bool
+    """Whether its modules may have a fused path."""
     methods: frozenset[int]
     """Identities of the code of its methods, inherited ones included."""
     forward: frozenset[int]
@@ -45,6 +48,7 @@ def kind_of(kind: type) -> ModuleKind:
             of_torch=kind.__module__.startswith("torch.nn.modules."),
             scripted=issubclass(kind, torch.jit.ScriptModule),
             compiled=is_compiled(kind),
+            attention=kind in ATTENTION,
             methods=frozenset(map(id, methods)),
             forward=frozenset(map(id, forward)),
             codes=(*methods, *forward),

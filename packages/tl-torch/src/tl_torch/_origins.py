@@ -124,7 +124,8 @@ class Origins:
             memory.owner = record
         if self._policy.mode != "none" and self._policy.wants(record):
             record.payload = self._keeper.keep(tensor, memory)
-        return self._ledger.add(tensor, record, memory)
+        entry = self._known[id(tensor)] = Entry(held.reference, record, version_of(tensor), memory)
+        return entry
 
     def moved(self, tensor: torch.Tensor, record: OpRecord | ParamRecord) -> Entry:
         """Find out what a tensor holds that was given other memory unseen, as by `Tensor.set_`."""

@@ -13,7 +13,6 @@ from msgspec import Struct
 from torch import nn
 
 from tl_core import BufferRecord, ModuleRecord, ParamRecord, packed
-from tl_torch._honesty import ATTENTION
 from tl_torch._module_kinds import ModuleKind, kind_of
 from tl_torch._structure import PLAIN_TYPES, has_plain, readable_tensors
 from tl_torch._torch_private import UninitializedTensorMixin, is_ordinary
@@ -133,14 +132,17 @@ class Sources:
 
     def _add(self, module: nn.Module, held: dict[str, Any], address: str) -> KnownModule:
         """Register a module alone."""
-        kind = self.kinds.get(type(module)) or kind_of(type(module))
+        kind = self.kinds.get(type(module))
+        if kind is None:
+            kind = kind_of(type(module))
+            if not kind.scripted:
+                self.kinds[type(module)] = kind
         record = self._builder.module_record(address, kind.name, module.training)
         known = self.modules[id(module)] = KnownModule(module, record, kind, False)
         if kind.scripted:
             self._scripted(module, address, record)
             return known
-        self.kinds[type(module)] = kind
-        if type(module) in ATTENTION:
+        if kind.attention:
             self.attention.append((address, module))
         known.closed = self._attributes(held, address) and kind.of_torch and not held["_modules"]
         return known

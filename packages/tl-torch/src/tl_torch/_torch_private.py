@@ -40,12 +40,13 @@ current_functorch_level: Any = _C._functorch.maybe_current_level
 is_functional_tensor: Any = cast("Any", torch)._is_functional_tensor
 
 _ORDINARY = frozenset({torch.Tensor, torch.nn.Parameter})
+_STRIDED = torch.strided
 
 
 def is_ordinary(tensor: torch.Tensor) -> bool:
     """Whether a tensor is of torch's own class and surely holds dense values."""
     return (
-        type(tensor) in _ORDINARY and tensor.layout is torch.strided and not tensor.is_meta
+        type(tensor) in _ORDINARY and tensor.layout is _STRIDED and not tensor.is_meta
         and not is_functional_tensor(tensor) and not tensor.is_nested
     )  # fmt: skip
 

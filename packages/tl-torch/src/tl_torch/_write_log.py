@@ -58,7 +58,8 @@ class WriteLog:
             first = args[0] if args else next(iter((kwargs or {}).values()), None)  # as `torch.nn.init` hands it over
             written = [first] if isinstance(first, torch.Tensor) else [tensor for _, tensor in tensors_in(first)]
         elif info.undeclared is not None:
-            written = [tensor for tensor in info.undeclared(args, kwargs or {}) if tensor is not None]
+            named = info.undeclared(args, kwargs or {})
+            written = [tensor for tensor in named if tensor is not None] if named else []
         else:
             written = [tensor for tensor, version in versions or () if version_of(tensor) != version]
         if kwargs and "out" in kwargs:
@@ -87,15 +88,16 @@ class WriteLog:
         if info.name in _REBINDING:
             self._rebound(info, args[0])
             return
+        known = self._ledger.known
         for tensor in written:
-            entry = self._ledger.find(tensor)
-            if entry is None:
+            entry = known.get(id(tensor))
+            if entry is None or entry.reference() is not tensor:
                 continue
-            own = entry.record
-            record = own if isinstance(own, OpRecord) and own.call is call else first
-            region = Region(_written_part(info, tensor, args))
-            entry.memory.note(version_of(tensor))
-            entry.memory.add_write(Write(record, region, record is not own))
+            own, memory = entry.record, entry.memory
+            record = own if type(own) is OpRecord and own.call is call else first
+            region = Region(tensor if info.name != "setitem" else _assigned_part(tensor, args))
+            memory.note(version_of(tensor))
+            memory.add_write(Write(record, region, record is not own))
 
     def mark_references(self, ops: Iterable[OpRecord]) -> None:
         """Tell the payloads that are the model's own tensors which of them were written later in the run."""
@@ -141,9 +143,9 @@ def make_room(info: FunctionInfo, args: Sequence[Any], kwargs: dict[str, Any] | 
         end_share(tensor)
 
 
-def _written_part(info: FunctionInfo, tensor: torch.Tensor, args: Sequence[Any]) -> torch.Tensor:
-    """The part of a tensor that a call wrote: all of it, but for an assignment through a basic index."""
-    if info.name != "setitem" or tensor is not args[0]:
+def _assigned_part(tensor: torch.Tensor, args: Sequence[Any]) -> torch.Tensor:
+    """The part of a tensor that an assignment wrote: all of it, but through a basic index."""
+    if tensor is not args[0]:
         return tensor
     index = cast("tuple[Any, ...]", args[1] if isinstance(args[1], tuple) else (args[1],))
     if not all(type(step) in (int, slice, type(None), type(Ellipsis)) for step in index):
