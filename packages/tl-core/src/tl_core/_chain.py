@@ -352,8 +352,9 @@ def stateful_modules(modules: Sequence[ModuleRecord]) -> set[int]:
     while upwards and len(found) > before:  # children come after their parents, but for shared ones
         before, upwards = len(found), False
         for module in reversed(modules):
-            if module.params or module.buffers or not found.isdisjoint(module.children):
+            children = module.children
+            if module.params or module.buffers or (children and not found.isdisjoint(children)):
                 found.add(module.index)
-            elif min(module.children, default=module.index) < module.index:
+            elif children and min(children) < module.index:
                 upwards = True
     return found

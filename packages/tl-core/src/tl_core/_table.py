@@ -23,7 +23,7 @@ from tl_core._spelling import call_label
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import pandas as pd
 
@@ -182,13 +182,12 @@ class _Table:
             places.append(place)
         return found, places
 
-    def named(self, rows: Iterable[Sequence[int]]) -> ColumnValues:
-        """Tuples of labels for rows of op indices; rows of one label share their tuple."""
-        labels = self.labels
+    @property
+    def singles(self) -> list[tuple[str]]:
+        """The tuple of each op's label alone, which most ops have for parents and for children."""
         if self._singles is None:
-            self._singles = [(label,) for label in labels]
-        singles = self._singles
-        return [singles[row[0]] if len(row) == 1 else tuple([labels[index] for index in row]) for row in rows]
+            self._singles = [(label,) for label in self.labels]
+        return self._singles
 
 
 def _type(table: _Table) -> ColumnValues:
@@ -212,12 +211,18 @@ def _modules(table: _Table) -> ColumnValues:
 
 
 def _parents(table: _Table) -> ColumnValues:
-    return table.named(op.parents for op in table.ops)
+    singles, labels = table.singles, table.labels
+    rows = [op.parents for op in table.ops]
+    return [singles[row[0]] if len(row) == 1 else tuple([labels[index] for index in row]) for row in rows]
 
 
 def _children(table: _Table) -> ColumnValues:
     starts, targets = table.state.edges.child_rows()
-    return table.named(targets[left:right] for left, right in pairwise(starts))
+    singles, labels = table.singles, table.labels
+    return [
+        singles[targets[left]] if right - left == 1 else tuple([labels[index] for index in targets[left:right]])
+        for left, right in pairwise(starts)
+    ]
 
 
 def _param_names(table: _Table) -> ColumnValues:
@@ -284,6 +289,18 @@ def _function(frame: Frame) -> str:
     return frame[0].co_name if len(frame) == 2 else frame[2]
 
 
+def _dtypes(table: _Table) -> ColumnValues:
+    last: object = None
+    name = ""
+    found: ColumnValues = []
+    for op in table.ops:
+        dtype = op.dtype
+        if dtype is not last:
+            last, name = dtype, plain_dtype(dtype)
+        found.append(name)
+    return found
+
+
 def _devices(table: _Table) -> ColumnValues:
     last: object = None
     name = ""
@@ -297,13 +314,13 @@ def _devices(table: _Table) -> ColumnValues:
 
 
 def _sizes(table: _Table) -> ColumnValues:
-    bits: dict[object, int] = {}
+    last: object = None
+    item = 0
     found: ColumnValues = []
     for op in table.ops:
         dtype = op.dtype
-        item = bits.get(dtype)
-        if item is None:
-            item = bits[dtype] = item_bits(plain_dtype(dtype))
+        if dtype is not last:
+            last, item = dtype, item_bits(plain_dtype(dtype))
         found.append((prod(op.shape) * item + 7) // 8)
     return found
 
@@ -329,7 +346,7 @@ COLUMNS: Mapping[str, Callable[[_Table], ColumnValues]] = {
     "pass_number": lambda table: list(table.state.grouping.pass_of),
     "num_passes": _num_passes,
     "shape": lambda table: [op.shape for op in table.ops],
-    "dtype": lambda table: [plain_dtype(op.dtype) for op in table.ops],
+    "dtype": _dtypes,
     "device": _devices,
     "size_bytes": _sizes,
     "parents": _parents,

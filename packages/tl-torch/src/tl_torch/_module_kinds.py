@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from types import CodeType, FunctionType
 from typing import Any, final
@@ -54,6 +55,12 @@ def kind_of(kind: type) -> ModuleKind:
             codes=(*methods, *forward),
         )
     return known
+
+
+@functools.lru_cache(maxsize=1)
+def methods_of(kinds: tuple[ModuleKind, ...]) -> frozenset[int]:
+    """Identities of the code of all methods of some classes; hundreds, and the next run mostly asks for the same."""
+    return frozenset[int]().union(*[kind.methods for kind in kinds])
 
 
 def _forward_of(kind: type) -> object:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from torch import nn
 
 from tl_core import BufferRecord, ModuleRecord, ParamRecord, packed
-from tl_torch._module_kinds import ModuleKind, kind_of
+from tl_torch._module_kinds import ModuleKind, kind_of, methods_of
 from tl_torch._structure import PLAIN_TYPES, has_plain, readable_tensors
 from tl_torch._torch_private import UninitializedTensorMixin, is_ordinary
 
@@ -154,8 +154,7 @@ class Sources:
 
     def methods(self) -> frozenset[int]:
         """Identities of the code of all methods of the model's modules."""
-        found: set[int] = set()
-        return frozenset(found.union(*[kind.methods for kind in self.kinds.values()]))
+        return methods_of(tuple(self.kinds.values()))
 
     def late(self, module: nn.Module) -> KnownModule:
         """Register a module that the run met and that was not there before, under its address where it has one."""
