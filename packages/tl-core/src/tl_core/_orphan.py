@@ -17,13 +17,14 @@ def connected(records: Records) -> bytearray:
     ops = records.ops
     keep = bytearray(len(ops))
     anchored = False
-    for op in ops:
-        if op.kind == "input" or op.kind == "output":
-            keep[op.index] = anchored = True
+    for index, op in enumerate(ops):
+        kind = op.kind
+        if kind == "input" or kind == "output":
+            keep[index] = anchored = True
         else:
             for parent in op.parents:
                 if keep[parent]:
-                    keep[op.index] = True
+                    keep[index] = True
                     break
     if not anchored:
         return bytearray(b"\x01") * len(ops)
@@ -31,9 +32,9 @@ def connected(records: Records) -> bytearray:
         if read.op >= 0:
             keep[read.op] = True
     if 0 in keep:
-        for op in reversed(ops):
-            if keep[op.index]:
-                for parent in op.parents:
+        for index in range(len(ops) - 1, -1, -1):
+            if keep[index]:
+                for parent in ops[index].parents:
                     keep[parent] = True
     return keep
 

@@ -151,6 +151,8 @@ class ModuleCalls:
                 wanted.append((frame, record))
                 current = record
         direct = self.direct
+        if not wanted and not direct:  # all of them are methods of the module that is running
+            return
         kept = 0
         while kept < min(len(direct), len(wanted)) and direct[kept][0] is wanted[kept][0]:
             kept += 1

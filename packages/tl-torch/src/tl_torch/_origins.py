@@ -122,7 +122,8 @@ class Origins:
             memory = self._ledger.memory_for(tensor, record)
         elif memory.owner is None and memory.key:
             memory.owner = record
-        if self._policy.mode != "none" and self._policy.wants(record):
+        mode = self._policy.mode
+        if mode == "all" or (mode == "some" and self._policy.wants(record)):
             record.payload = self._keeper.keep(tensor, memory)
         entry = self._known[id(tensor)] = Entry(held.reference, record, version_of(tensor), memory)
         return entry
