@@ -152,22 +152,24 @@ Each picture has a legend of its signs; this table is the long version.
 network is made of, and how many stand in each row. Blocks inside of blocks are not named; where there are no blocks, layers are counted |
 | `most params: layer4 (Bottleneck ×3) 15M (59%) · layer3 (Bottleneck ×6) 7.1M (28%)` | the boxes and frames that hold most of the parameters, all copies together; where \
 one frame or stack holds nearly all, what stands in it |
-| `branches join: add_ in each Bottleneck`, `in closed boxes: 24 more in GPT2MLP` | the lines \
-below: where ops read two or more tensors, each in the innermost module or function that is drawn around it, as a frame or as a box; \
-last, in grey, how many more closed boxes hold, of which none is drawn that is like them, and where |
-| `8 times in each apply_rotary_pos_emb()` | six or more joins of three or more kinds, which the picture shows |
+| `branches join: add_ in each Bottleneck` | the line below: where tensors meet that have passed different parameters, or come from different \
+inputs; each in the innermost module or function that is drawn around it, as a frame or as a box. Attention and products of two tensors \
+count always, as does what a loop carries where it meets what is new |
+| `cat at the end of each _DenseBlock` | the last op of each |
+| `mul by silu`, `bmm with chosen experts`, `mul by router weights` | what a join is for: a product with an activation that nothing else reads, as in `silu(gate) * up`; one with the weights of the experts that were chosen (`topk`), and one with the weights of the router. The box says so, too, and in a loop `input with state` |
+| `no branches join inside` | a closed box that several tensors enter and leave, and in which no branches join |
 | `attention matmul ×2` | the two products of attention that is written out, with a softmax between them |
-| `cat in all but the first _DenseLayer of each _DenseBlock`, `8 more in features.1.1, features.3` | in these modules and \
+| `cat in all but the first _DenseLayer of each _DenseBlock` | in these modules and \
 in no others |
-| `in each of the 4 steps of up.0…3, join.0…3`, `in each of its 12 rounds` | of a row of several modules that is drawn once; of a loop that \
-stands there. A network without a place where branches join has `no branches` |
+| `in each of the 4 steps of up.0…3, join.0…3`, `2 before its loop, 3 in each of 12 rounds, 2 after it` | of a row of several modules that is drawn once; before \
+a loop, in it and after it. A network without a place where branches join has `no branches` |
 | tinted box | holds parameters; how many stands in it. Inputs and outputs are round |
 | `add pos_embed`, `parameter (1, 197, 192)` | an op that reads a parameter itself, and the shape of that parameter; one that reads \
 several of one owner has the name of the owner: `qkv`, and `linear` below it |
 | `Conv2d · 3×3`, `top 2 of 8` | what the arguments of a call say about its size |
-| dark bar | two or more tensors meet: on several lines, on one line that carries several, or as pieces of one tensor that the box takes \
+| dark bar, pale bar | branches join; tensors of one branch meet, as in activations, norms and rotations, or pieces of one tensor, or one meets a mask or a parameter. Two or more tensors arrive: on several lines, on one line that carries several, or as pieces of one tensor that the box takes \
 itself (`getitem ×4 → cat`). Parameters, buffers, constants and one tensor read twice do not count |
-| `joins: add_ ×4` | a closed box says which ops join tensors inside of it, in one copy. It has a bar where two tensors enter it as well |
+| `joins: add_ ×4` | a closed box says which ops join branches inside of it, in one copy. It has a dark bar where two tensors enter it as well |
 | `joins: cat ×12 of 13`, `joins in all but the first` | some lists hold one tensor, which joins nothing: one of 13 in a closed box; \
 that of the first copy of a stack |
 | `+` in a corner | a closed box: a module, or several ops, with more inside than is drawn |
@@ -176,7 +178,7 @@ parameters, then attention, products of matrices, what joins two tensors, and th
 three more calls, so that the numbers add up |
 | `apply_rotary_pos_emb()` | what a function of the code computed, as a closed box or as a frame |
 | `Sequential of Bottleneck ×3` | a frame whose class says nothing: what it holds |
-| `like features.1.0`, `and roll ×2, add, masked_fill ×2 and 14 more` | a closed box that holds the same modules as an open one above, \
+| `like features.1.0`, `and roll ×2, add, masked_fill ×2 and 22 more` | a closed box that holds the same modules as an open one above, \
 and few other ops: those that it has beyond that one, or does without |
 | `Bottleneck ×4, first differs` | a closed box of blocks of one class, of which the first has another form than the others |
 | purple stack, `×12 own weights` | equal neighbours, drawn once; each has weights of its own |

@@ -9,7 +9,7 @@ from tl_viz._bridges import bridges, upright_ways
 from tl_viz._ends import place_ends
 from tl_viz._layout import Direction, Geometry, Rect
 from tl_viz._measure import EDGE_LABEL_SIZE, END_SIZE, MARK_SIZE, SLOT_SIZE, text_width
-from tl_viz._scene import IN_CLOSED, NO_BRANCHES, Box, Node, Scene, TextRow, heavy_line, joins_line, walk
+from tl_viz._scene import NO_BRANCHES, Box, JoinKind, Node, Scene, TextRow, heavy_line, joins_line, walk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ TITLE_ROOM, MADE_ROOM = 24.0, 18.0
 """Height of the title, and of each line under it."""
 SAMPLE_WIDTH, SAMPLE_HEIGHT, SAMPLE_BAR = 16.0, 9.0, 3.0
 """Size of a small box that shows a sign, and thickness of the bar on it."""
-JOINS_NARROWEST, JOINS_WIDEST = 600.0, 700.0
+JOINS_NARROWEST, JOINS_WIDEST = 600.0, 980.0
 """So wide are the lines that say where branches join in a narrow picture, which becomes wider for them, and in a wide one."""
 BESIDE = 5.0
 """Distance from such a box to the words beside it."""
@@ -149,15 +149,14 @@ def display(
 
 
 def _in_lines(clauses: Sequence[str], room: float) -> list[str]:
-    """Return what is said of joins in lines of at most `room`, none of which breaks a clause; what closed boxes hold begins one."""
+    """Return what is said of joins in lines of at most `room`, none of which breaks a clause."""
     lines: list[str] = []
     first = 0
     for end in range(1, len(clauses) + 1):
-        closed = clauses[end - 1].startswith(IN_CLOSED)
         line = f"· {' · '.join(clauses[first:end])}" if first else joins_line(clauses[:end])
-        if end > first + 1 and (closed or text_width(line, MADE_SIZE) > room):
+        if end > first + 1 and text_width(line, MADE_SIZE) > room:
             first = end - 1
-            lines.append(clauses[first] if closed else f"· {clauses[first]}")
+            lines.append(f"· {clauses[first]}")
         else:
             lines[-1:] = [line]
     return lines
@@ -177,17 +176,15 @@ def _heading(scene: Scene, joins: Sequence[str], title: str, theme: Theme, direc
         y += MADE_ROOM
         box = Rect(MARGIN, y - MADE_SIZE * 0.36 - SAMPLE_HEIGHT / 2, SAMPLE_WIDTH, SAMPLE_HEIGHT)
         row = TextRow(text=heavy_line(scene.heavy), size=MADE_SIZE)
-        shapes = (Bar(*box, 2.0, *theme.learned, 1.0), _words(MARGIN + SAMPLE_WIDTH + BESIDE, y, row, theme))
-        groups.append(Group("heavy", "note", shapes))
+        swatch = Bar(*box, 2.0, *theme.learned, 1.0)
+        groups.append(Group("heavy", "note", (swatch, _words(MARGIN + SAMPLE_WIDTH + BESIDE, y, row, theme))))
     if joins:
         first = y + MADE_ROOM - MADE_SIZE * 0.36
-        shapes = join_sample(MARGIN, first, theme, direction) if joins[0] != NO_BRANCHES else []
+        shapes = join_sample(MARGIN, first, theme, direction, "branches") if joins[0] != NO_BRANCHES else []
         x = MARGIN + (SAMPLE_WIDTH + BESIDE if shapes else 0.0)
-        muted = False
         for line in joins:
             y += MADE_ROOM
-            muted = muted or line.startswith(IN_CLOSED)
-            shapes.append(_words(x, y, TextRow(text=line, size=MADE_SIZE, muted=muted), theme))
+            shapes.append(_words(x, y, TextRow(text=line, size=MADE_SIZE), theme))
         groups.append(Group("joins", "note", tuple(shapes)))
     return groups
 
@@ -234,8 +231,8 @@ def _stack(rect: Rect, radius: float, fill: str, stroke: str) -> list[Shape]:
     ]
 
 
-def join_bar(rect: Rect, theme: Theme, direction: Direction, width: float = JOIN_WIDTH) -> Stroke:
-    """Return the bar along the side of a box at which lines arrive, where branches join in it."""
+def join_bar(rect: Rect, theme: Theme, direction: Direction, kind: JoinKind, width: float = JOIN_WIDTH) -> Stroke:
+    """Return the bar along the side of a box at which lines arrive: dark where branches join, pale where tensors of one meet."""
     left, top, right, low = rect.x, rect.y, rect.x + rect.width, rect.y + rect.height
     inward, over = width / 2 - 1.5, width / 2
     line = {
@@ -244,13 +241,13 @@ def join_bar(rect: Rect, theme: Theme, direction: Direction, width: float = JOIN
         "leftright": ((left + inward, top - over), (left + inward, low + over)),
         "rightleft": ((right - inward, top - over), (right - inward, low + over)),
     }[direction]
-    return Stroke((line,), (False,), theme.line, width)
+    return Stroke((line,), (False,), theme.line if kind == "branches" else theme.faint, width)
 
 
-def join_sample(x: float, y: float, theme: Theme, direction: Direction) -> list[Shape]:
+def join_sample(x: float, y: float, theme: Theme, direction: Direction, kind: JoinKind) -> list[Shape]:
     """Return a small box with such a bar; `y` is its middle."""
     rect = Rect(x, y - SAMPLE_HEIGHT / 2, SAMPLE_WIDTH, SAMPLE_HEIGHT)
-    return [Bar(*rect, 2.0, *theme.nodes["op"], 1.0), join_bar(rect, theme, direction, SAMPLE_BAR)]
+    return [Bar(*rect, 2.0, *theme.nodes["op"], 1.0), join_bar(rect, theme, direction, kind, SAMPLE_BAR)]
 
 
 def plus(x: float, y: float, colour: str, ground: str, half: float = PLUS_HALF) -> list[Shape]:
@@ -284,7 +281,7 @@ def _node(node: Node, rect: Rect, theme: Theme, direction: Direction) -> Group:
         x = rect.x + (PLUS_INSET if direction == "rightleft" else rect.width - PLUS_INSET)
         below = JOIN_WIDTH / 2 if node.joins and direction == "topdown" else 0.0
         shapes += plus(x, rect.y + PLUS_INSET + below, stroke, fill)
-    shapes += [join_bar(rect, theme, direction)] if node.joins else []
+    shapes += [join_bar(rect, theme, direction, node.joins)] if node.joins else []
     total = sum(row.size for row in node.rows) + ROW_GAP * (len(node.rows) - 1)
     y = rect.y + (rect.height - total) / 2
     for row in node.rows:

@@ -109,9 +109,11 @@ def _of_items(nodes: list[Node], boxes: list[Box]) -> list[Sign]:
     if any(node.learned and not node.tint for node in nodes):
         signs.append(Sign(key="tinted", meaning="has parameters"))
     held = [role for role in ("buffer", "constant") if any(node.role == role for node in nodes)]
-    if any(node.joins for node in nodes):
-        uncounted = " and ".join(["parameters", *[f"{role}s" for role in held]])
-        signs.append(Sign(key="joins", meaning=f"two or more tensors meet ({uncounted} not counted)"))
+    kinds = {node.joins for node in nodes}
+    if "branches" in kinds:
+        signs.append(Sign(key="joins", meaning="branches join; a parameter is no branch"))
+    if "branch" in kinds:
+        signs.append(Sign(key="one", meaning="no branches: a tensor's own parts or sums, masks, parameters"))
     if any(node.role == "module" and not node.marked for node in nodes):
         signs.append(Sign(key="closed", meaning="closed, more inside"))
     if any(item.copies > 1 for item in (*nodes, *boxes)):
@@ -150,7 +152,7 @@ def _of_facts(nodes: list[Node]) -> list[Sign]:
     signs: list[Sign] = []
     facts = {fact for node in nodes for row in node.rows for fact in row.text.split(" · ")}
     if any(fact.startswith(INSIDE) for fact in facts):
-        signs.append(Sign(key="inside", meaning="tensors meet inside of it", sample="joins: name"))
+        signs.append(Sign(key="inside", meaning="branches join inside of it", sample="joins: name"))
     if any(fact.startswith("= ") for fact in facts):
         signs.append(Sign(key="tied", meaning="same parameter as, counted there", sample="= name"))
     return signs
@@ -231,8 +233,8 @@ def _sample(sign: Sign, x: float, y: float, theme: Theme, direction: Direction) 
         return [Words(x, y + SIZE * 0.36, sign.sample, SIZE, bold, colour, sign.sample_width)]
     if sign.key in {"carried", "faint", "bridge"}:
         return _line_sample(sign.key, x, y, theme)
-    if sign.key == "joins":
-        return join_sample(x, y, theme, direction)
+    if sign.key in {"joins", "one"}:
+        return join_sample(x, y, theme, direction, "branches" if sign.key == "joins" else "branch")
     boxes = _box_sample(sign.key, x, y, theme)
     if sign.key == "closed":
         fill, stroke = theme.nodes["module"]

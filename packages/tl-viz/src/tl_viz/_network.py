@@ -97,6 +97,10 @@ class Network:
     """Op -> op that it reads -> which rounds of a loop give or read that tensor; only in a rolled picture."""
     joins: dict[int, int] = field(default_factory=dict[int, int])
     """Op -> in how many of its passes it reads two or more tensors that the run computed, or that were given to it."""
+    apart: frozenset[int] = frozenset()
+    """Those of `joins` at which tensors meet that have passed different parameters, or come from different inputs."""
+    purposes: dict[int, str] = field(default_factory=dict[int, str])
+    """Those of `apart` of which it can be seen what they are for -> what: `by silu`."""
     outputs: dict[int, str] = field(default_factory=dict[int, str])
     """Op -> which output of its call it is, for calls with several: `values`, `output 1 of 3`."""
     indices: dict[int, str] = field(default_factory=dict[int, str])

@@ -7,10 +7,12 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from tl_core import LookupFailedError
+from tl_viz._apart import apart_of
 from tl_viz._detail import detail_of
 from tl_viz._measures import attribute, measure
 from tl_viz._meets import meets_of
 from tl_viz._network import Call, Network
+from tl_viz._purpose import purposes_of
 from tl_viz._roll import roll
 from tl_viz._slot import slots_of
 from tl_viz._stop import open_call, show_stop
@@ -78,6 +80,7 @@ def read(trace: Trace, options: Options) -> Network:
     place = {op.layer_label if rolled else op.label: at for at, op in enumerate(ops)}
     calls = _Calls(trace)
     params, learned = _params(trace, ops)
+    joins = meets_of(ran, place, views=options.collapse not in {"none", 0.0})
     marked = _marked(trace, ops, options)
     edited = frozenset(at for at, op in enumerate(ops) if op.is_edited)
     pinned = {at for at, op in enumerate(ops) if op.func_name in COLLECTIVES} | marked | edited
@@ -107,7 +110,8 @@ def read(trace: Trace, options: Options) -> Network:
         owners=[op.label for op in ops],
         made_by=[op.func_call_id for op in ops],
         turns=turns_of(ran, place) if rolled else {},
-        joins=meets_of(ran, place, views=options.collapse not in {"none", 0.0}),
+        joins=joins,
+        apart=apart_of(ran, joins, place, back.keys()),
         title=_title(trace),
     )
     network = _with_functions(_with_words(network, trace, every, ops, place), ops, calls)
@@ -121,13 +125,16 @@ def read(trace: Trace, options: Options) -> Network:
 def _with_words(network: Network, trace: Trace, every: list[Op], ops: list[Op], place: dict[str, int]) -> Network:
     """Return the network with what single ops say; `every` op of the trace is known, and `ops` are drawn."""
     weights = {at: op.params for at, op in enumerate(ops) if network.learned[at]}
+    network = replace(network, outputs=_outputs(every, ops))
+    purposes = purposes_of(network)
     return replace(
         network,
+        purposes=purposes,
+        apart=network.apart.union(purposes),
         places={at: found for at, op in enumerate(ops) if (found := _place(op))},
         weights=weights,
         extents={name: trace.params[name].shape for read in weights.values() for name in read},
         slots=_slots(every, ops, place, network.back),
-        outputs=_outputs(every, ops),
         indices=_indices(every, ops),
         details={at: text for at, op in enumerate(ops) if (text := detail_of(trace, op))},
     )

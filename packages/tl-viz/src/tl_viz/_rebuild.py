@@ -71,6 +71,7 @@ def _renumbered(network: Network, here: dict[int, int]) -> Network:
         sizes=table(network.sizes),
         places=table(network.places),
         joins=table(network.joins),
+        purposes=table(network.purposes),
         weights=table(network.weights),
         outputs=table(network.outputs),
         indices=table(network.indices),
@@ -82,6 +83,7 @@ def _renumbered(network: Network, here: dict[int, int]) -> Network:
         pinned=kept(network.pinned),
         islands=kept(network.islands),
         marked=kept(network.marked),
+        apart=kept(network.apart),
         edited=kept(network.edited),
     )
 

@@ -17,12 +17,11 @@ BoxRole = Literal["root", "module", "run", "segment"]
 EdgeRole = Literal["data", "loop", "faint"]
 """A tensor, a tensor carried to the next round of a loop, or a tensor that no output needs."""
 
+JoinKind = Literal["branches", "branch"]
+"""What meets in a node: tensors of several branches of the network, or of one."""
 
 NO_BRANCHES = "no branches"
 """What is said where branches join, where they do nowhere."""
-
-IN_CLOSED = "in closed boxes: "
-"""What comes before the first clause of joins of which none is drawn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +68,8 @@ class Node:
     """Whether the user asked to highlight it."""
     learned: bool = False
     """Whether it holds parameters."""
-    joins: bool = False
-    """Whether two or more tensors meet in it."""
+    joins: JoinKind | None = None
+    """What meets in it, where two or more tensors do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

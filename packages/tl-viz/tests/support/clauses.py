@@ -68,14 +68,28 @@ def number(joins):
 
 def told(network, clause, left_out=frozenset()):
     """Return how many joins a clause tells of, where some ops are left out."""
-    clause = clause.removeprefix("in closed boxes: ")
-    if more := re.fullmatch(r"and ([\d,]+) more|([\d,]+) more(?: in .*)?", clause):
-        return int((more[1] or more[2]).replace(",", ""))
-    first, *others = clause.split(", and ")
-    joins, _, where = first.partition(" in ")
+    if more := re.fullmatch(r"and ([\d,]+) more", clause):
+        return int(more[1].replace(",", ""))
+    clause = clause.replace(" at the end of ", " in ")
+    if found := re.fullmatch(r"in (.*?): (.*)", clause):
+        return _parts(found[2]) * places(network, found[1], left_out)
+    if re.search(r" before its loop| after it", clause):
+        return _parts(clause)
+    joins, _, where = clause.partition(" in ")
     some, of, place = re.fullmatch(r"(?:(\S+) of (\d+) rounds(?: of |$))?(.*)", where).groups()
     total = number(joins) * (1 if some is None else int(of) if some == "each" else int(some))
-    for other in others:
-        joins, some, of = re.fullmatch(r"(.+) in (\S+) of its (\d+) rounds", other).groups()
-        total += number(joins) * int(of if some == "each" else some)
     return total * places(network, place, left_out)
+
+
+def _parts(text):
+    """Return how many joins are told of: 8 of `mul before its loop, 3 in each of 2 rounds (mul ×2, add), gate mul after it`."""
+    total = 0
+    for part in re.findall(r"[^,(]+(?:\([^)]*\))?", text):
+        first, when, named = re.fullmatch(
+            r"\s*(.+?) (before its loop|in \S+ of \d+ rounds|after it)(?: \((.*)\))?", part
+        ).groups()
+        joins = int(first) if first.isdigit() else 1
+        assert not named or number(named) == joins
+        some, of = when.split(" ")[1::2][:2] if when.startswith("in ") else ("1", "1")
+        total += joins * int(of if some == "each" else some)
+    return total

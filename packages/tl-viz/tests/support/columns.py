@@ -40,8 +40,9 @@ def load(name):
     fields["weights"] = {int(op): tuple(names) for op, names in fields["weights"].items()}
     fields["extents"] = {name: tuple(shape) for name, shape in fields["extents"].items()}
     fields["within"] = {int(op): tuple(path) for op, path in fields["within"].items()}
-    for column in ("outputs", "indices", "details", "joins"):
+    for column in ("outputs", "indices", "details", "joins", "purposes"):
         fields[column] = {int(op): found for op, found in fields[column].items()}
+    fields["apart"] = frozenset(fields["apart"])
     fields["slots"] = {
         int(op): {int(parent): text for parent, text in slots.items()} for op, slots in fields["slots"].items()
     }
@@ -54,6 +55,7 @@ def load(name):
 def store(name, network):
     """Write a network, without what is only said on hover."""
     fields = asdict(network)
+    fields["apart"] = sorted(fields["apart"])
     for column in (
         "tips",
         "links",

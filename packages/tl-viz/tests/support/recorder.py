@@ -20,9 +20,9 @@ class Recorder:
         self._params = {}
         self._call = self.builder.enter(self._modules[""])
 
-    def input(self, shape=(1, 8), address="x"):
+    def input(self, shape=(1, 8), address="x", dtype="float32"):
         """Append an input."""
-        return self.builder.source("input", address, shape, "float32", "cpu", False)
+        return self.builder.source("input", address, shape, dtype, "cpu", False)
 
     def buffer(self, address, shape=(8,)):
         """Append a read of a buffer."""

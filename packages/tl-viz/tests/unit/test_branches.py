@@ -11,6 +11,7 @@ from columns import DEFAULTS, load, names
 from nets import chain, dense, recurrent, transformer
 from recorder import Recorder
 from said import rows_of
+from visible import visible
 
 from tl_viz._display import Bar, Stroke, Words
 from tl_viz._draw import picture
@@ -29,44 +30,43 @@ def line(drawing):
     [
         ("resnet50", "add_ in each Bottleneck"),
         # 58 layers, of which the first of each of four blocks reads one tensor; and one list at the end of each block
-        ("densenet121", "cat in all but the first _DenseLayer of each _DenseBlock · cat in each _DenseBlock"),
-        # two sums in each block and one of tokens with places; the written out GELU has a sum and a product of two tensors
+        (
+            "densenet121",
+            "cat in all but the first _DenseLayer of each _DenseBlock · cat at the end of each _DenseBlock",
+        ),
+        # two sums in each block and one of tokens with places; in the written out GELU tensors of one branch meet
         (
             "gpt2-12",
-            "add ×2 in each GPT2Block · attention in each GPT2Attention · add in GPT2Model · in closed boxes: 24 more in GPT2MLP",
+            "add ×2 in each GPT2Block · attention in each GPT2Attention · add in GPT2Model",
         ),
         (
             "gpt2-48",
-            "add ×2 in each GPT2Block · attention in each GPT2Attention · add in GPT2Model · in closed boxes: 96 more in GPT2MLP",
+            "add ×2 in each GPT2Block · attention in each GPT2Attention · add in GPT2Model",
         ),
-        # keys and values with those of before; `le` makes the mask
+        # keys and values with those of before
         (
             "gpt2-12-cache",
-            "add ×2 in each GPT2Block · cat ×2, attention in each GPT2Attention · add in GPT2Model"
-            " · in closed boxes: 25 more in GPT2MLP, GPT2Model",
+            "add ×2 in each GPT2Block · cat ×2, attention in each GPT2Attention · add in GPT2Model",
         ),
         ("vit", "add ×2 in each Block · attention in each Attention"),
-        # four pieces at each of three merges; a mask for the windows of two blocks, one in each of two closed boxes, takes four
+        # four pieces of one tensor at each of three merges, and what makes the mask of shifted windows, are no branches
         (
             "swin",
-            "add ×2 in each SwinTransformerBlock · cat in each PatchMerging · attention matmul ×2 in each ShiftedWindowAttention"
-            " · in closed boxes: 8 more in features.1.1, features.3",
+            "add ×2 in each SwinTransformerBlock · attention matmul ×2 in each ShiftedWindowAttention",
         ),
         ("unet", "cat in each of the 4 steps of up.0…3, join.0…3"),
         ("lstm", "input with state in LSTM"),
         ("gru-500", "GRUCell in each of 500 rounds"),
         (
             "moe",
-            "add ×2 in each MixtralDecoderLayer · attention in each MixtralAttention"
-            " · 8 times in each apply_rotary_pos_emb() · bmm ×2, mul in each MixtralExperts"
-            " · div_ in each MixtralTopKRouter"
-            " · in closed boxes: 14 more in MixtralRMSNorm, _default_apply_gate(), MixtralRotaryEmbedding",
+            # what a rotation, norms and a router do is arithmetic of one branch
+            "add ×2 in each MixtralDecoderLayer · attention in each MixtralAttention · bmm with chosen experts ×2, mul by silu, mul by router weights in each MixtralExperts",
         ),
         (
             "mamba",
-            "add in each MambaBlock"
-            " · 6 times in each mamba_selective_scan(), and mul, add, matmul in each of its 12 rounds"
-            " · in closed boxes: 7 more in MambaRMSNorm",
+            # a stack of what the rounds gave has one branch
+            "add at the end of each MambaBlock"
+            " · in each mamba_selective_scan(): 2 before its loop, 3 in each of 12 rounds, 2 after it",
         ),
     ],
 )
@@ -75,7 +75,7 @@ def test_known_networks(name, said):
 
 
 def joining(network, *, dead):
-    """Return number of an op -> how often branches join at it: one for each call, and without `dead` only of what leads to an output."""
+    """Return number of an op -> how often tensors meet at it: one for each call, and without `dead` only of what leads to an output."""
     needed, waiting = set(), [op for op, role in enumerate(network.roles) if role == "output"]
     while waiting:
         op = waiting.pop()
@@ -94,7 +94,9 @@ def joining(network, *, dead):
 def test_the_clauses_add_up(name, mode):
     network = load(name)
     clauses = picture(network, replace(DEFAULTS, collapse=mode)).scene.joins
-    assert sum(told(network, clause) for clause in clauses) == sum(joining(network, dead=mode == "none").values())
+    branches = network.apart
+    counted = joining(network, dead=mode == "none").items()
+    assert sum(told(network, clause) for clause in clauses) == sum(times for op, times in counted if op in branches)
 
 
 def test_a_chain_has_none():
@@ -110,13 +112,68 @@ def test_rounds_are_told_or_drawn():
     assert line(recurrent(20).draw(view="unrolled")) == "branches join: GRUCell ×20"
 
 
+def test_in_a_loop_the_input_meets_the_state():
+    run = Recorder()
+    x, state = run.input((2, 20, 8)), run.op("zeros", shape=(2, 8))
+    for _ in range(20):
+        with run.module("cell", "Cell"):
+            now = run.op("linear", run.op("__getitem__", x), params=[("cell.weight", (8, 8))])
+            state = run.op("addmm", state, now, params=[("cell.decay", (8, 8))])
+            state = run.op("tanh", state)
+    assert line(run.done(state).draw(collapse="none")) == "branches join: addmm in each of 20 rounds of Cell"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (["mul"], ["sub"], "mul before its loop, addmm in each of 20 rounds, sub after it"),
+        (["mul", "add"], ["sub"], "2 before its loop (mul, add), addmm in each of 20 rounds, sub after it"),
+        ([], ["sub"], "addmm in each of 20 rounds, sub after it"),
+        (["mul", "add", "div"], ["sub", "add"], "3 before its loop, 1 in each of 20 rounds, 2 after it"),
+    ],
+)
+def test_what_joins_around_a_loop_is_told_in_the_order_of_the_drawing(before, after, said):
+    run = Recorder()
+    x, state = run.input((2, 20, 8)), run.op("zeros", shape=(2, 8))
+    with run.module("scan", "Scan"):
+        for at, function in enumerate(before):
+            x = run.op(function, x, run.op("linear", x, params=[(f"scan.{at}", (8, 8))]))
+        for _ in range(20):
+            now = run.op("linear", run.op("__getitem__", x), params=[("scan.now", (8, 8))])
+            state = run.op("tanh", run.op("addmm", state, now, params=[("scan.decay", (8, 8))]))
+        for function in after:
+            state = run.op(function, state, run.op("exp", x))
+    assert line(run.done(state).draw(collapse="none")) == f"branches join: in Scan: {said}"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "said"),
+    [
+        (("mul", "mul", "add"), "mul ×2, add"),
+        (("mul", "mul", "add", "add", "add"), "mul ×2, add ×3"),
+        (("mul", "add", "sub"), "mul, add, sub"),
+        (("mul", "add", "sub", "sub"), "mul, add, sub ×2"),
+        (("mul", "add", "sub", "sub", "sub"), "5 times"),
+        (("mul", "matmul", "add", "sub", "sub"), "matmul and 4 more"),
+        (("mul", "bmm", "add", "bmm", "add"), "bmm ×2 and 3 more"),
+    ],
+)
+def test_an_inventory_is_not_listed(kinds, said):
+    run = Recorder()
+    x = run.input()
+    with run.module("mix", "Mix"):
+        for kind in kinds:
+            x = run.op(kind, x, run.op("exp", x))
+    assert line(run.done(x).draw(collapse="none")) == f"branches join: {said} in Mix"
+
+
 def test_calls_with_several_outputs_count_once():
     run = Recorder()
     x = run.input()
     one, other = run.op("lerp", run.op("exp", x), run.op("log", x), count=2)
     drawing = run.done(run.op("tanh", one), run.op("sqrt", other)).draw()
     assert line(drawing) == "branches join: lerp"
-    assert sum(node.joins for node in drawing.scene.nodes()) == 2  # each output has a box
+    assert sum(bool(node.joins) for node in drawing.scene.nodes()) == 2  # each output has a box
 
 
 def test_blocks_of_two_classes_are_told_apart():
@@ -129,7 +186,7 @@ def test_blocks_of_two_classes_are_told_apart():
                 for part in range(number):
                     x = run.op("add", x, run.layer(f"{at}.fc.{part}", "Linear", "linear", x, size=(8, 8)))
     said = line(run.done(run.op("sub", x, memory)).draw())
-    assert said == "branches join: add in each Encoder · add ×2 in each Decoder · sub"
+    assert said == "branches join: add at the end of each Encoder · add ×2 in each Decoder · sub"
 
 
 def test_what_no_output_depends_on_is_not_counted():
@@ -182,21 +239,7 @@ def test_a_module_that_is_one_op_is_called_by_its_class():
 def test_without_folding_there_are_as_many_bars_as_are_counted(name):
     network = load(name)
     drawing = picture(network, replace(DEFAULTS, collapse="none", fold_repeats=False))
-    assert sum(node.joins for node in drawing.scene.nodes()) == sum(joining(network, dead=True).values())
-
-
-def visible(plan):
-    """Return what is drawn as one box each, in order, with how far from there it stands in each copy."""
-    found, waiting = [], [(child, (0,)) for child in reversed(plan.tree.root.children)]
-    while waiting:
-        branch, around = waiting.pop()
-        starts = (branch.first, *branch.others)
-        shifts = tuple(outer + start - branch.first for outer in around for start in starts)
-        if branch.children and plan.is_open(branch):
-            waiting.extend((child, shifts) for child in reversed(branch.children))
-        else:
-            found.append((branch, shifts))
-    return found
+    assert sum(bool(node.joins) for node in drawing.scene.nodes()) == sum(joining(network, dead=True).values())
 
 
 @pytest.mark.parametrize("mode", ["auto", "max", 0.3])
@@ -205,15 +248,16 @@ def test_what_is_counted_has_a_bar_or_stands_in_a_box_that_says_so(name, mode):
     network = load(name)
     drawing = picture(network, replace(DEFAULTS, collapse=mode))
     plan = make_plan(network, mode, fold_repeats=True)
-    op_at = plan.tree.op_at
+    op_at, branches = plan.tree.op_at, network.apart
     for node, (branch, shifts) in zip(drawing.scene.nodes(), visible(plan), strict=True):
         held = {op_at[at + shift] for shift in shifts for at in range(branch.first, branch.end)} & network.joins.keys()
         if branch.kind == "bundle":
             continue
         if branch.op >= 0:
-            assert node.joins == bool(held)
+            assert node.joins == ("branches" if held & branches else "branch" if held else None)
         else:
-            assert any("joins" in row.text for row in node.rows) == bool(held)
+            assert any("joins" in row.text for row in node.rows) == bool(held & branches)
+            assert node.joins is None or (node.joins == "branches" and held & branches)
 
 
 def closed_pair(*, loop=False):
@@ -248,15 +292,14 @@ def test_lines_are_as_long_as_there_is_room_for_and_break_between_clauses():
     for name in names():
         drawing = picture(load(name), DEFAULTS)
         (group,) = [group for group in drawing._display.groups if group.key == "joins"]
-        bar, stroke, *lines = group.shapes
-        assert isinstance(bar, Bar)
-        assert isinstance(stroke, Stroke)
+        lines = [shape for shape in group.shapes if isinstance(shape, Words)]
+        assert [shape.colour for shape in group.shapes if isinstance(shape, Stroke)] == ["#52606d"]  # a sample of a bar
+        assert sum(isinstance(shape, Bar) for shape in group.shapes) == 1
         assert " · ".join(words.text.removeprefix("· ") for words in lines) == line(drawing)
-        room = min(max(drawing.geometry.width + 32, 600), 700)
+        room = min(max(drawing.geometry.width + 32, 600), 980)
         starts = [words.text.removeprefix("· ").partition(" · ")[0] for words in lines[1:]]
         for words, following in zip(lines, starts, strict=False):
-            apart = following.startswith("in closed boxes: ")
-            assert apart or text_width(f"{words.text} · {following}", 11.0) > room
+            assert text_width(f"{words.text} · {following}", 11.0) > room
         assert all(words.x + words.width <= drawing.width - 16 + 0.01 for words in lines)
         assert [below.y - above.y for above, below in pairwise(lines)] == [18.0] * (len(lines) - 1)
 
@@ -273,5 +316,5 @@ def test_the_line_is_in_every_format():
 def test_a_row_of_layers_that_read_all_before():
     # the first layer of each block reads one tensor
     assert line(dense((6, 12)).draw()) == (
-        "branches join: cat in all but the first DenseLayer of each DenseBlock · cat in each DenseBlock"
+        "branches join: cat in all but the first DenseLayer of each DenseBlock · cat at the end of each DenseBlock"
     )

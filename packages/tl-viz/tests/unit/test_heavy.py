@@ -22,16 +22,16 @@ def heavy(drawing):
         # fc holds 2,049,000 of 25,557,032; layer4 14,964,736, layer3 7,098,368
         ("resnet50", "layer4 (Bottleneck ×3) 15M (59%) · layer3 (Bottleneck ×6) 7.1M (28%)"),
         # the blocks hold 87 % together, so that their parts are told of: 74,176 and 37,248 in each of 12
-        ("gpt2-12", "mlp ×12 890k (58%) · attn ×12 447k (29%)"),
-        ("gpt2-48", "mlp ×48 3.56M (64%) · attn ×48 1.79M (32%)"),
+        ("gpt2-12", "mlp of all 12 blocks 890k (58%) · attn of all 12 blocks 447k (29%)"),
+        ("gpt2-48", "mlp of all 48 blocks 3.56M (64%) · attn of all 48 blocks 1.79M (32%)"),
         ("densenet121", "denseblock3 2.84M (36%) · denseblock4 2.16M (27%) · classifier 1.02M (13%)"),
         ("unet", "middle 886k (46%) · up.0…3, join.0…3 763k (39%)"),
         ("lstm", "lstm 58.4k (94%)"),
         # what the module around the experts holds more is 512 in the router
-        ("moe", "experts ×4 590k (84%)"),
-        ("mamba", "mixer ×6 177k (85%)"),
+        ("moe", "experts of all 4 layers 590k (84%)"),
+        ("mamba", "mixer of all 6 blocks 177k (85%)"),
         # a module around the stack of blocks says no more than the stack; a loop no more than the cell in it
-        ("vit", "mlp ×12 3.55M (62%) · attn ×12 1.78M (31%)"),
+        ("vit", "mlp of all 12 blocks 3.55M (62%) · attn of all 12 blocks 1.78M (31%)"),
         ("gru-500", "cell 1.25k (95%)"),
     ],
 )
@@ -77,7 +77,7 @@ def test_what_is_named_is_drawn_and_holds_no_more_than_there_is(name, mode, fram
         box.title[0].text for box in drawing.scene.boxes() if box.title
     }
     for part in said.split(" · ") if said else ():
-        words = part.rpartition(" (")[0].rpartition(" ")[0].partition(" (")[0].partition(" ×")[0]
+        words = part.rpartition(" (")[0].rpartition(" ")[0].partition(" (")[0].partition(" of all ")[0]
         assert any(words.endswith(title) for title in titles), part
 
 

@@ -108,7 +108,7 @@ def test_a_loop_in_the_code_is_one_frame_that_says_how_often():
     assert [part.text for part in frame.title] == ["loop", "×500 rounds, same weights"]
     assert [[row.text for row in child.rows] for child in frame.children] == [
         ["getitem [:, t]", "(2, 8)"],
-        ["cell", "GRUCell", "(2, 16) · 1.25k params"],
+        ["cell", "GRUCell · input with state", "(2, 16) · 1.25k params"],
     ]
     cell = frame.children[1].key
     carried = [edge for edge in drawing.scene.edges if edge.role == "loop"]

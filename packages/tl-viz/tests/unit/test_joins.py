@@ -8,9 +8,11 @@ import pytest
 from columns import DEFAULTS, load, names
 from nets import dense, transformer
 from recorder import Recorder
+from visible import visible
 
 from tl_viz._display import MARGIN, Bar, Stroke
 from tl_viz._draw import picture
+from tl_viz._plan import make_plan
 from tl_viz._write.pdf import to_pdf
 
 
@@ -199,7 +201,7 @@ def test_the_bar_lies_along_the_side_at_which_the_arrows_arrive(direction):
         if group.kind != "node":
             continue
         bars = [shape for shape in group.shapes if isinstance(shape, Stroke)]
-        assert len(bars) == marked[group.key]
+        assert len(bars) == bool(marked[group.key])
         if not bars:
             continue
         ((start, end),) = bars[0].lines
@@ -218,9 +220,9 @@ def test_the_bar_lies_along_the_side_at_which_the_arrows_arrive(direction):
 
 def test_every_format_and_the_legend_show_it():
     drawing = residual().draw()
-    said = "two or more tensors meet (parameters not counted)"
+    said = "branches join; a parameter is no branch"
     assert said in drawing.svg
-    assert b"two or more tensors meet" in to_pdf(drawing._display)
+    assert b"branches join; a parameter is no branch" in to_pdf(drawing._display)
     assert drawing.dot.count("arrowhead=teenormal") == 2  # both lines to the sum, and no other
     assert drawing.svg.count('stroke-width="5"') == 1
     plain = Recorder()
@@ -250,17 +252,21 @@ def test_a_closed_box_joins_two_tensors_that_one_line_carries():
 @pytest.mark.parametrize("mode", ["auto", "max", 0.3])
 @pytest.mark.parametrize("name", names())
 def test_two_tensors_at_a_box_mean_a_bar_and_a_bar_two_tensors(name, mode):
-    drawing = picture(load(name), replace(DEFAULTS, collapse=mode))
+    network = load(name)
+    drawing = picture(network, replace(DEFAULTS, collapse=mode))
+    plan = make_plan(network, mode, fold_repeats=True)
+    branches = network.apart
     arriving = dict.fromkeys([node.key for node in drawing.scene.nodes()], 0)
     for edge in drawing.scene.edges:
         texts = edge.ends or [""] * len(edge.targets)
         for target, text in zip(edge.targets, texts, strict=True):
             arriving[target] += 2 if " tensors" in text else 1
-    for node in drawing.scene.nodes():
+    for node, (branch, _) in zip(drawing.scene.nodes(), visible(plan), strict=True):
         if node.role not in {"op", "module"}:
             continue
         views = any(" → " in row.text for row in node.rows)  # pieces of one tensor, taken in the box itself
-        inside = node.role == "op" or any("joins" in row.text for row in node.rows)
+        held = {plan.tree.op_at[at] for at in range(branch.first, branch.last_end)}
+        inside = node.role == "op" or bool(held & branches)
         assert arriving[node.key] < 2 or node.joins or not inside, node.rows[0].text
         assert arriving[node.key] > 1 or not node.joins or views, node.rows[0].text
 

@@ -60,14 +60,17 @@ def expected(network, mode):
     """Return the signs of boxes and badges that a picture must explain, from the plan and the columns alone."""
     plan = make_plan(network, mode, fold_repeats=mode != "none")
     op_at, found = plan.tree.op_at, {"tied"} if _is_tied(network) else set()
+    branches = network.apart
     for branch, framed in visible(plan):
         ops = [op_at[at] for at in range(branch.first, branch.last_end)]
         if not framed and branch.kind != "bundle" and any(network.learned[op] for op in ops):
             found.add("tinted")
         if not framed and branch.op < 0:
             found.add("dead" if branch.kind == "bundle" else "closed")
-            if branch.kind != "bundle" and any(op in network.joins for op in ops):
+            if branch.kind != "bundle" and any(op in branches for op in ops):
                 found.add("inside")
+        if branch.op in network.joins and branch.op not in branches and not framed:
+            found.add("one")
         if framed and branch.kind in {"segment", "constants", "chain"}:
             found.add("piece")
         if branch.copies > 1 and (framed or not one_call(network, op_at, branch)):
@@ -101,7 +104,7 @@ def test_signs_at_lines_are_explained_where_there_are_any(name):
     assert ("tensors" in said) == any(" tensors" in text for text in texts)
     assert ("parts" in said) == any(text.endswith(" parts") for text in texts)
     assert ("ends" in said) == any(not text.endswith((" tensors", " parts")) for text in texts)
-    assert ("joins" in said) == any(node.joins for node in drawing.scene.nodes())
+    assert ("joins" in said) == any(node.joins == "branches" for node in drawing.scene.nodes())
     crossed = {
         min(y - low, high - y, x - left, right - x)
         for edge, x, low, high in _pieces(drawing, upright=True)

@@ -19,7 +19,9 @@ def test_a_closed_box_names_first_what_matters_most():
         y = run.op("relu", y)
     drawing = run.done(run.op("tanh", y)).draw(depth=1)
     held = rows_of(drawing, "part")[0][2]
-    assert held == "linear, matmul, add, exp ×2 and 4 more"  # sort and relu, then view and to would follow
+    assert (
+        held == "linear, matmul, add, exp ×2 and 4 more · joins: matmul"
+    )  # sort and relu, then view and to would follow
 
 
 def test_a_residual_block_shows_its_join():
@@ -67,7 +69,7 @@ def test_parameters_that_reach_an_op_through_a_view_are_named():
             weight = run.op("transpose", params=[(f"experts.{name}", (8, 4, 6))])
             x = run.op("bmm", x, weight)
     experts = rows_of(run.done(run.op("relu", x)).draw(depth=1), "experts")[0]
-    assert experts[:4] == ["experts", "Experts", "up (8, 4, 6), down (8, 4, 6)", "bmm ×2, transpose ×2 · joins: bmm ×2"]
+    assert experts[:4] == ["experts", "Experts", "up (8, 4, 6), down (8, 4, 6)", "bmm ×2, transpose ×2"]
 
 
 def test_copies_say_what_each_has_and_all_have():

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tl_viz._compose.inside import ARITHMETIC, PRODUCTS
-from tl_viz._plan import VIEWS
+from tl_viz._functions import ARITHMETIC, KEEPING, PRODUCTS
 
 if TYPE_CHECKING:
     from tl_viz._network import Network
@@ -14,9 +13,7 @@ SOFTMAX = frozenset({"softmax", "_softmax"})
 FARTHEST = 16
 """So many ops may stand between the first product and the softmax."""
 
-_KEEPING = VIEWS | frozenset({"dropout", "to", "float", "half", "bfloat16", "type", "type_as", "clone", "nan_to_num"})
-"""What may stand between the softmax and the second product."""
-_SCALING = _KEEPING | ARITHMETIC | frozenset({"baddbmm", "neg", "clamp", "tanh"})
+_SCALING = KEEPING | ARITHMETIC | frozenset({"baddbmm", "neg", "clamp", "tanh"})
 """What may stand before the softmax: a scale, a bias, a mask."""
 
 
@@ -32,7 +29,7 @@ def attending(network: Network) -> frozenset[int]:
                 weights[op] = scores
         elif name in PRODUCTS and op in network.joins:
             found |= {at for parent in network.parents[op] if parent in weights for at in (op, weights[parent])}
-        elif name.rstrip("_") in _KEEPING and network.parents[op] and network.parents[op][0] in weights:
+        elif name.rstrip("_") in KEEPING and network.parents[op] and network.parents[op][0] in weights:
             weights[op] = weights[network.parents[op][0]]
     return frozenset(found)
 

@@ -14,13 +14,13 @@ from tl_viz._compose.inner import joins_text
 from tl_viz._compose.joined import arguments_of
 from tl_viz._compose.label import Wishes, box_size, frame_title, names, node_rows
 from tl_viz._compose.made import made_of
-from tl_viz._compose.meet import Meets, meeting, meets_in, sorts_drawn
+from tl_viz._compose.meet import Meets, meeting, meets_in
 from tl_viz._compose.noun import noun_of
 from tl_viz._compose.sums import COMPUTED, calls_of, is_one_call, ops_of, ops_text, params_text, rounds_of
 from tl_viz._compose.trail import draw_edges
 from tl_viz._names import amount, count
 from tl_viz._plan import Likeness, find_likenesses
-from tl_viz._scene import Box, Node, NodeRole, Scene
+from tl_viz._scene import Box, JoinKind, Node, NodeRole, Scene
 from tl_viz._theme import Theme, blend
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ class _Work:
     """Title of each box and frame, by the id of its branch."""
     used: set[str] = field(default_factory=set[str])
     faint: set[str] = field(default_factory=set[str])
-    joins: set[int] = field(default_factory=set[int])
-    """ids of the visible branches in which two or more tensors meet."""
+    joins: dict[int, JoinKind] = field(default_factory=dict[int, JoinKind])
+    """id of a visible branch in which two or more tensors meet -> what meets there."""
     tints: tuple[float, float] = (0.0, 1.0)
     largest: float = 0.0
     likenesses: dict[int, Likeness] = field(default_factory=dict[int, Likeness])
@@ -60,10 +60,9 @@ def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) ->
         frames: draw a frame around what an open module holds.
     """
     meets, trail = meets_in(plan), follow(plan)
-    joins = meeting(meets, trail)
     work = _Work(
         plan, theme, wishes, frames, meets,
-        joins={id(trail.branch[item]) for item in joins},
+        joins={id(trail.branch[item]): kind for item, kind in meeting(meets, trail).items()},
         likenesses=find_likenesses(plan),
     )  # fmt: skip
     _scales(work)
@@ -76,7 +75,7 @@ def compose(plan: Plan, theme: Theme, wishes: Wishes, *, frames: bool = True) ->
     edges = draw_edges(plan, trail, faint)
     box = Box(key="", role="root", title=(), children=tuple(children))
     made = made_of(plan.tree.network)
-    said = joins_clauses(plan, meets, made, sorts_drawn(meets, trail, joins))
+    said = joins_clauses(plan, meets, made)
     heavy = heaviest(plan, work.titles)
     return Scene(root=box, edges=edges, made=made, heavy=heavy, joins=said, notes=_notes(plan, work))
 
@@ -150,8 +149,8 @@ def _node(work: _Work, branch: Branch, around: Around) -> Node:
     role = _role(network, branch)
     several = len(branch.outside) > 1 or branch.op in network.back  # a lone line says nothing about its argument
     slots = arguments_of(tree, branch, branch.op) if several else None
-    joins = id(branch) in work.joins
-    width, height = box_size(rows, slots, role=role, joins=joins)
+    joins = work.joins.get(id(branch))
+    width, height = box_size(rows, slots, role=role, joins=bool(joins))
     if work.largest > 0:
         scale = 1 + (BIGGEST - 1) * _sum(work.plan, branch, network.sizes) / work.largest
         width, height = width * scale, height * scale

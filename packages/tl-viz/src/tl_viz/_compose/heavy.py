@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from tl_viz._compose.inside import inside
+from tl_viz._compose.noun import noun_of
 from tl_viz._compose.sums import HERE, each_params, shifts_of
 from tl_viz._names import amount, summary
 from tl_viz._plan import CONTAINERS
@@ -38,6 +39,8 @@ class _Item(NamedTuple):
     """Title of that frame."""
     held: int
     """Its parameters, all copies together."""
+    noun: str
+    """What these copies are called; empty where there is one."""
 
 
 def heaviest(plan: Plan, titles: Mapping[int, str]) -> str:
@@ -48,7 +51,7 @@ def heaviest(plan: Plan, titles: Mapping[int, str]) -> str:
         titles: by the identity of its branch, the title of each box and frame of the picture.
     """
     total = sum(plan.tree.network.params)
-    items = _inside(plan, titles, plan.tree.root, HERE, "")
+    items = _inside(plan, titles, plan.tree.root, HERE, "", "")
     while items:
         largest = items[0]
         inner = _opened(plan, largest, titles, total)
@@ -66,14 +69,16 @@ def heaviest(plan: Plan, titles: Mapping[int, str]) -> str:
     return " · ".join([_text(item, plan, titles, often, total) for item in chosen])
 
 
-def _inside(plan: Plan, titles: Mapping[int, str], branch: Branch, around: tuple[int, ...], outer: str) -> list[_Item]:
+def _inside(
+    plan: Plan, titles: Mapping[int, str], branch: Branch, around: tuple[int, ...], outer: str, noun: str
+) -> list[_Item]:
     """Return what stands in a frame and holds parameters, most first; in place of what has no frame of its own, what is in it."""
     items: list[_Item] = []
     for child in branch.children:
         if id(child) not in titles and plan.is_open(child) and child.children:
-            items += _inside(plan, titles, child, shifts_of(child, around), outer)
+            items += _inside(plan, titles, child, shifts_of(child, around), outer, noun_of(plan.tree, child, noun))
         else:
-            items.append(_Item(child, around, outer, sum(each_params(plan.tree, child, around))))
+            items.append(_Item(child, around, outer, sum(each_params(plan.tree, child, around)), noun))
     return sorted([item for item in items if item.held], key=lambda item: -item.held)
 
 
@@ -82,7 +87,8 @@ def _opened(plan: Plan, item: _Item, titles: Mapping[int, str], total: int) -> l
     branch = item.branch
     if not (plan.is_open(branch) and branch.children):
         return []
-    inner = _inside(plan, titles, branch, shifts_of(branch, item.around), titles.get(id(branch), item.outer))
+    outer, noun = titles.get(id(branch), item.outer), noun_of(plan.tree, branch, item.noun)
+    inner = _inside(plan, titles, branch, shifts_of(branch, item.around), outer, noun)
     if not inner or (inner[0].branch.kind == "module" and inner[0].held >= SAME * item.held):
         return inner
     module = branch.kind == "module"
@@ -94,7 +100,7 @@ def _opened(plan: Plan, item: _Item, titles: Mapping[int, str], total: int) -> l
 def _text(item: _Item, plan: Plan, titles: Mapping[int, str], often: Counter[str], total: int) -> str:
     title = titles.get(id(item.branch), "")
     name = f"{item.outer} {title}" if often[title] > 1 and item.outer else title
-    copies = f" ×{len(item.around)}" if len(item.around) > 1 else ""
+    copies = f" of all {len(item.around)} {item.noun}" if len(item.around) > 1 else ""
     return f"{name}{copies}{_blocks(plan, item.branch)} {amount(item.held)} ({item.held / total:.0%})"
 
 

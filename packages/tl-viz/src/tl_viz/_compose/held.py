@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from bisect import bisect_left
+from typing import TYPE_CHECKING, NamedTuple
 
-from tl_viz._compose.inside import ARITHMETIC, ATTENTION, PRODUCTS
 from tl_viz._compose.joined import SHORT
-from tl_viz._compose.spread import Place, Way, spread
+from tl_viz._compose.spread import EACH, Place, Way, spread
+from tl_viz._functions import ARITHMETIC, ATTENTION, PRODUCTS
 from tl_viz._names import summary
+from tl_viz._purpose import STATEFUL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,14 +20,17 @@ if TYPE_CHECKING:
 MOST_KINDS = 5
 """So many kinds of joins are named in one place; the others are counted."""
 
-MOST_JOINS, FEW_KINDS = 5, 2
+MOST_NAMED = 5
+"""Where there are more around a loop and in it, each time is only counted."""
+
+MOST_JOINS, FEW_KINDS = 4, 2
 """Where there are more joins in one place, of more kinds, most are only counted: the picture shows them, and nobody reads so many."""
 
-ATTENDS = tuple([SHORT.get(name, name) for name in sorted(ATTENTION)])
-"""How names of attention begin."""
+KNOWN = PRODUCTS.union([SHORT.get(name, name) for name in ATTENTION])
+"""Names that are told of in any case, as are those that say more than the function."""
 
-MOST_NAMES = 3
-"""So many of the places are named that hold what is only counted."""
+AT_END = " at the end of each "
+"""What comes before the name of a place where the last op of each is meant."""
 
 ROLES = {
     **SHORT,
@@ -36,8 +41,16 @@ ROLES = {
 }
 """What meets in an op, where its name does not say so."""
 
-Rounds = tuple[int, int]
-"""In how many rounds branches join at an op, and how many rounds it ran."""
+
+class Part(NamedTuple):
+    """When ops run of what a place holds."""
+
+    phase: int
+    """0 before any loop that is in it, 1 in one, 2 after one."""
+    joins: int
+    """In how many rounds branches join at them."""
+    rounds: int
+    """How many rounds they run."""
 
 
 class Held:
@@ -52,27 +65,27 @@ class Held:
             known: names of modules, functions and rows that a reader knows, from the picture or from the line above.
             ops: those that are told of.
         """
-        self.names: dict[Place, dict[Rounds, list[str]]] = {}
-        """Where ops stand -> rounds -> what they are called, each as often as it is in one of these places."""
-        self.moving: set[Place] = set()
-        """Where numbers of the input, or parameters, go into one of them."""
-        network, fixed = meets.tree.network, meets.tree.fixed
-        alike: dict[tuple[str, tuple[str, ...], Rounds, bool], list[Way]] = {}
+        self.names: dict[Place, dict[Part, list[str]]] = {}
+        """Where ops stand -> when they run -> what they are called, each as often as it is in one of these places."""
+        network, ops = meets.tree.network, list(ops)
+        looped = [meets.tree.place[op] for op in ops if network.rounds[op] > 1]
+        self.within: set[Place] = set()
+        """Those in which anything comes after one of them."""
+        alike: dict[tuple[str, tuple[str, ...], Part], list[tuple[int, Way]]] = {}
         for op in ops:
-            way, name = _way(units.around(op), known), meets.name(op)
-            if op in units.attending:
-                name = f"attention {name}"
-            rounds = (network.joins[op], network.rounds[op])
-            key = ROLES.get(name, name), tuple([unit.name for unit in way]), rounds, fixed[op]
-            alike.setdefault(key, []).append(way)
-        for (name, _, rounds, still), ways in alike.items():
-            for place, number in spread(units, ways):
-                self.names.setdefault(place, {}).setdefault(rounds, []).extend([name] * number)
-                self.moving |= set() if still else {place}
+            way = _way(units.around(op), known)
+            part = Part(_phase(meets, op, way, looped), network.joins[op], network.rounds[op])
+            key = join_name(meets, op), tuple([unit.name for unit in way]), part
+            alike.setdefault(key, []).append((op, way))
+        for (name, _, part), found in alike.items():
+            for place, number in spread(units, [way for _, way in found]):
+                self.names.setdefault(place, {}).setdefault(part, []).extend([name] * number)
+                if not all(_is_last(meets.tree.place[op], way, place) for op, way in found):
+                    self.within.add(place)
 
     def number(self, place: Place) -> int:
         """Return how often branches join in a place, all such places together."""
-        return place.times * sum(joins * len(names) for (joins, _), names in self.names[place].items())
+        return place.times * sum(part.joins * len(names) for part, names in self.names[place].items())
 
     def computes(self, place: Place) -> bool:
         """Whether nothing joins in a place but in arithmetic, number by number."""
@@ -91,30 +104,45 @@ class Held:
         rest = [place for own in [*said.values()][most:] for place in own]
         return [*clauses[:most], f"and {sum(map(self.number, rest)):,} more"] if rest else clauses
 
-    def in_short(self) -> str:
-        """Return how often branches join in all places together, and which these are: `24 more in GPT2MLP`."""
-        places = sorted(self.names, key=lambda place: (place not in self.moving, -self.number(place)))
-        names = [*dict.fromkeys([place.name for place in places])]
-        more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
-        where = f" in {', '.join(names[:MOST_NAMES])}{more}" if all(names) else ""
-        return f"{sum(map(self.number, places)):,} more{where}"
-
     def _words(self, place: Place) -> tuple[str, str]:
-        """Return what comes before and after the name of a place: `add ×2 in each `, and `, and mul in each of its 12 rounds`."""
-        texts = {rounds: _told(names, place) for rounds, names in self.names[place].items()}
-        (first, text), *others = sorted(texts.items(), key=lambda one: one[0][1] > 1)
-        before = place.before
-        if first[1] > 1:
-            before = f" in {_rounds(first, ' ')}{f' of {before[4:]}' if before else ''}"
-        more = [f", and {text} in {_rounds(rounds, ' its ')}" for rounds, text in others]
-        return f"{text}{before}", f"{place.after}{''.join(more)}"
+        """Return what comes before and after the name of a place: `add ×2 in each `, or `in each ` and `: mul before its loop, ...`."""
+        names = self.names[place]
+        if len(names) > 1:
+            few = sum(map(len, names.values())) <= MOST_NAMED
+            parts = ", ".join([_when(part, names[part], named=few) for part in sorted(names)])
+            return (place.before[1:], f"{place.after}: {parts}") if place.name else (parts, "")
+        ((part, own),) = names.items()
+        before = AT_END if place.before == EACH and place not in self.within else place.before
+        if part.rounds > 1:
+            before = f" in {_rounds(part)}{f' of {place.before[4:]}' if place.before else ''}"
+        return f"{_told(own, place)}{before}", place.after
+
+
+def join_name(meets: Meets, op: int) -> str:
+    """Return what a join is called: its function, and what that is for; in an op that says nothing of it, what meets."""
+    name, purpose = meets.name(op), meets.tree.network.purposes.get(op, STATEFUL)
+    if op in meets.attending:
+        return f"attention {name}"
+    return ROLES.get(name, name) if purpose == STATEFUL else f"{name} {purpose}"
+
+
+def _when(part: Part, names: list[str], *, named: bool) -> str:
+    """Return what joins before a loop, in its rounds or after it: `2 in each of 12 rounds (mul, add)`; without names where there are many."""
+    when = ("before its loop", f"in {_rounds(part)}", "after it")[part.phase]
+    if len(names) == 1 and named:
+        return f"{names[0]} {when}"
+    return f"{len(names)} {when}{f' ({summary(names, MOST_KINDS)})' if named else ''}"
+
+
+def _is_inventory(names: list[str]) -> bool:
+    return len(names) > MOST_JOINS and len(set(names)) > FEW_KINDS
 
 
 def _told(names: list[str], place: Place) -> str:
     """Return what joins in one place; where that would be an inventory, attention and products of matrices, and how many others."""
-    if not place.name or len(names) <= MOST_JOINS or len(set(names)) <= FEW_KINDS:
+    if not (place.name and _is_inventory(names)):
         return summary(names, MOST_KINDS)
-    main = [name for name in names if name in PRODUCTS or name.startswith(ATTENDS)]
+    main = [name for name in names if name in KNOWN or " " in name]
     rest = len(names) - len(main)
     if not main or not rest:
         return summary(main, MOST_KINDS) or f"{rest} times"
@@ -132,6 +160,20 @@ def _way(around: list[Unit], known: set[str]) -> Way:
     return tuple(named[at::-1])
 
 
-def _rounds(rounds: Rounds, of: str) -> str:
-    joins, all_of_them = rounds
-    return f"each of{of}{joins:,} rounds" if joins == all_of_them else f"{joins:,} of{of}{all_of_them:,} rounds"
+def _is_last(at: int, way: Way, place: Place) -> bool:
+    """Whether an op is the last one of what a place is named after."""
+    return any(unit.name == place.kind and at == unit.end - 1 for unit in way)
+
+
+def _phase(meets: Meets, op: int, way: Way, looped: list[int]) -> int:
+    """Whether an op runs before any loop in what it stands in, in one, or after one; `looped` are the places of those that do."""
+    if meets.tree.network.rounds[op] > 1:
+        return 1
+    start = bisect_left(looped, way[0].first if way else 0)
+    return 2 if start < len(looped) and looped[start] < meets.tree.place[op] else 0
+
+
+def _rounds(part: Part) -> str:
+    return (
+        f"each of {part.joins:,} rounds" if part.joins == part.rounds else f"{part.joins:,} of {part.rounds:,} rounds"
+    )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from tl_viz._compose.held import MOST_KINDS, ROLES
+from tl_viz._compose.held import MOST_KINDS, join_name
 from tl_viz._compose.joined import DETAIL, WIDEST
+from tl_viz._compose.outlet import leaving
 from tl_viz._compose.sums import rounds_of, shifts_of
 from tl_viz._measure import text_width
 from tl_viz._plan import GROWING
@@ -14,6 +15,10 @@ from tl_viz._plan import GROWING
 if TYPE_CHECKING:
     from tl_viz._compose.meet import Meets
     from tl_viz._plan import Branch
+
+
+STAY_APART = "no branches join inside"
+"""What a closed box says that several tensors enter and leave, and in which no branches join though tensors meet."""
 
 
 def joins_text(meets: Meets, branch: Branch, around: tuple[int, ...]) -> str:
@@ -41,14 +46,16 @@ def _in_copies(meets: Meets, branch: Branch, around: tuple[int, ...]) -> str:
 def _inside(meets: Meets, branch: Branch) -> str:
     """Return which joins stand in one copy of a closed box: `joins: add ×4`, `joins: cat ×12 of 13` where one cat reads one tensor."""
     network, fixed = meets.tree.network, meets.tree.fixed
-    ops = list(meets.between(branch.first, branch.end))
+    met = list(meets.between(branch.first, branch.end))
+    ops = [op for op in met if op in network.apart]
     if not ops:
-        return ""
+        several = bool(met) and len(branch.outside) > 1 and len(leaving(meets.tree, branch)) > 1
+        return STAY_APART if several else ""
     again = branch.looped or rounds_of(meets.tree, branch) > 1
     numbers: Counter[str] = Counter()
     moving: set[str] = set()
     for op in ops:
-        name = ROLES.get(meets.name(op), meets.name(op))
+        name = join_name(meets, op)
         numbers[name] += 1 if again else network.joins[op]
         moving |= set() if fixed[op] else {name}
     lists = numbers.keys() & GROWING

@@ -4,30 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tl_viz._functions import ATTENTION, PRODUCTS
 from tl_viz._names import shape_text
 from tl_viz._plan import CONTAINERS, VIEWS
 
 if TYPE_CHECKING:
     from tl_viz._plan import Branch, Tree
 
-ATTENTION = frozenset(["scaled_dot_product_attention", "multi_head_attention_forward", "flex_attention"])
-PRODUCTS = frozenset(
-    [
-        "matmul", "mm", "bmm", "baddbmm", "addmm", "addbmm", "mv", "addmv", "einsum", "tensordot", "linear", "bilinear",
-        "_grouped_mm", "grouped_mm", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
-        "dot", "inner", "outer", "rmatmul",
-    ]
-)  # fmt: skip
-"""Functions that multiply matrices, whether or not what they multiply by is a parameter."""
-ARITHMETIC = frozenset(
-    [
-        "add", "iadd", "radd", "sub", "isub", "rsub", "mul", "imul", "rmul", "multiply", "div", "idiv", "itruediv", "rtruediv",
-        "true_divide", "floor_divide", "remainder", "fmod", "pow", "rpow", "addcmul", "addcdiv", "lerp", "maximum", "minimum", "eq",
-        "ne", "lt", "le", "gt", "ge", "and", "or", "xor", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or",
-        "bitwise_xor", "where", "masked_fill", "atan2", "hypot", "logaddexp",
-    ]
-)  # fmt: skip
-"""Functions that compute each number from those at its place, by their names without the mark of the in-place form."""
 MOVES = VIEWS | frozenset(
     [
         "getitem", "setitem", "arange", "zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like",

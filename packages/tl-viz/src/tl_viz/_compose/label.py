@@ -241,10 +241,10 @@ def _leaf_names(network: Network, branch: Branch, around: Around, tree: Tree) ->
 
 
 def _detail(tree: Tree, branch: Branch, around: Around) -> str:
-    """Return what the arguments of an op say about its size, where they say it of every copy."""
+    """Return what the arguments of an op say about its size, where they say it of every copy; of some joins, what they are for."""
     details = tree.network.details
     if branch.op not in details:
-        return ""
+        return tree.network.purposes.get(branch.op, "")
     at = tree.place[branch.op]
     found = {details.get(tree.op_at[at + shift]) for shift in shifts_of(branch, around.shifts)}
     return details[branch.op] if len(found) == 1 else ""

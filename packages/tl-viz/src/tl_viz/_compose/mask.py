@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tl_viz._compose.inside import ATTENTION
+from tl_viz._functions import ATTENTION
 from tl_viz._plan import VIEWS
 
 if TYPE_CHECKING:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+from tl_viz._compose.attend import attending
 from tl_viz._compose.sums import rounds_of
-from tl_viz._plan import CONTAINERS, SMALL, SPLICED
+from tl_viz._plan import SMALL, SPLICED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tl_viz._compose.follow import Trail
     from tl_viz._plan import Branch, Plan, Tree
-
-Sort: TypeAlias = tuple[str, str, tuple[str, ...]]
-"""What the box of an op is called, the class of the module that it stands in, and the functions of the code around it."""
+    from tl_viz._scene import JoinKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +27,8 @@ class Meets:
     """Places of these ops, ascending."""
     whole: frozenset[int]
     """Module calls of one op, which are called by the name of their class."""
+    attending: frozenset[int]
+    """Products of attention that is written out."""
 
     def between(self, first: int, end: int) -> Iterator[int]:
         """Yield those from a place on and before another, only one of each call with several outputs."""
@@ -46,33 +47,20 @@ class Meets:
         call = network.module_of[op]
         return network.calls[call].class_name if call in self.whole else network.functions[op]
 
-    def owner(self, op: int) -> int:
-        """Return the module call that an op stands in, -1 for none; those that only hold others are passed over."""
-        calls, call = self.tree.network.calls, self.tree.network.module_of[op]
-        if call in self.whole:
-            call = calls[call].parent
-        while call >= 0 and calls[call].class_name in CONTAINERS:
-            call = calls[call].parent
-        return call
-
-    def sort(self, op: int) -> Sort:
-        """Return what an op shares with the same op of another module of its class."""
-        network, owner = self.tree.network, self.owner(op)
-        return self.name(op), network.calls[owner].class_name if owner >= 0 else "", network.within.get(op, ())
-
 
 def meets_in(plan: Plan) -> Meets:
     """Return the ops at which branches join in the network of a plan."""
     tree = plan.tree
     network = tree.network
     if not network.joins:
-        return Meets(tree, [], frozenset())
+        return Meets(tree, [], frozenset(), frozenset())
     places = sorted([tree.place[op] for op in network.joins])
     dead = list(_bundled(tree.root, (0,)))
     if dead:
         places = [at for at in places if not any(first <= at < end for first, end in dead)]
     views = plan.planner != "all" and len(network) > SMALL
-    return Meets(tree, places, _whole_modules(tree, places, views=views))
+    whole = _whole_modules(tree, places, views=views)
+    return Meets(tree, places, whole, attending(network))
 
 
 def _bundled(branch: Branch, shifts: tuple[int, ...]) -> Iterator[tuple[int, int]]:
@@ -101,16 +89,21 @@ def _whole_modules(tree: Tree, places: list[int], *, views: bool) -> frozenset[i
     return frozenset([call for call, made in held.items() if len(made) == 1 and call not in outer])
 
 
-def meeting(meets: Meets, trail: Trail) -> set[int]:
-    """Return the numbers of the items at which branches join: at their op, or in a box that several tensors enter."""
-    found = {trail.item[at] for at in meets.places}
+def meeting(meets: Meets, trail: Trail) -> dict[int, JoinKind]:
+    """Return the numbers of the items at which tensors meet, and what meets there.
+
+    A closed box is one of them where branches join inside of it and several tensors enter it.
+    """
+    found: dict[int, JoinKind] = {}
+    for at in meets.places:
+        item = trail.item[at]
+        if meets.tree.op_at[at] in meets.tree.network.apart:
+            found[item] = "branches"
+        elif trail.branch[item].op >= 0:
+            found.setdefault(item, "branch")
     closed = {item for item in found if trail.branch[item].op < 0}
-    return found - closed | (closed and _entered(meets.tree, trail, closed))
-
-
-def sorts_drawn(meets: Meets, trail: Trail, items: set[int]) -> set[Sort]:
-    """Return the sorts of ops that stand in some items: each is one of them itself, or inside of a closed one."""
-    return {meets.sort(meets.tree.op_at[at]) for at in meets.places if trail.item[at] in items}
+    left_out = closed and closed - _entered(meets.tree, trail, closed)
+    return {item: kind for item, kind in found.items() if item not in left_out}
 
 
 def _entered(tree: Tree, trail: Trail, closed: set[int]) -> set[int]:

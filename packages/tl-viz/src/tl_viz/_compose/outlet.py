@@ -24,7 +24,7 @@ def shapes_of(tree: Tree, branch: Branch, last: int) -> list[str]:
     if branch.end == branch.first or branch.kind in {"segment", "constants"}:
         return []
     shapes, op_at = tree.network.shapes, tree.op_at
-    places = [] if branch.op >= 0 else _leaving(tree, branch)
+    places = [] if branch.op >= 0 else leaving(tree, branch)
     texts = [shape_range(shapes[op_at[at]], shapes[op_at[at + last]]) for at in places or [_outlet(tree, branch)]]
     return list(dict.fromkeys([text for text in texts if text]))
 
@@ -35,7 +35,7 @@ def shapes_text(texts: list[str], most: int = MOST) -> str:
     return ", ".join(texts[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _leaving(tree: Tree, branch: Branch) -> list[int]:
+def leaving(tree: Tree, branch: Branch) -> list[int]:
     """Return the places in the first copy of what leaves all copies, from any of them."""
     shifts = (0, *[start - branch.first for start in branch.others])
     return [

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from tl_viz._compose.unit import Unit, Units
 
+EACH = " in each "
+"""What comes before the name of modules or functions of which none is left out."""
+
 FEW, NUMBERED = 4, 8
 """So many modules are named by their addresses; so many where only the numbers at the end differ."""
 
@@ -62,7 +65,7 @@ def spread(units: Units, ways: Sequence[Way]) -> list[tuple[Place, int]]:
 def _each(unit: Unit, total: int) -> Place:
     if unit.row:
         return Place(f" in each of the {total:,} steps of ", unit.name, "", unit.name, total)
-    return Place(" in each " if total > 1 else " in ", unit.name, "", unit.name, total)
+    return Place(EACH if total > 1 else " in ", unit.name, "", unit.name, total)
 
 
 def _some(units: Units, some: list[Unit], number: int) -> list[tuple[Place, int]]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tl_viz._compose.address import run_address, same_calls
-from tl_viz._compose.attend import attending
 from tl_viz._names import relative
 from tl_viz._plan import CONTAINERS, NEVER_OPEN
 
@@ -48,8 +47,6 @@ class Units:
 
     def __init__(self, plan: Plan, meets: Meets) -> None:
         self.tree = plan.tree
-        self.attending = attending(plan.tree.network)
-        """Ops that are products of attention."""
         self.every: list[Unit] = []
         """The outer ones before the inner ones, otherwise in the order of execution."""
         self.totals: Counter[str] = Counter()

@@ -37,11 +37,12 @@ def compare(tree: Tree, branch: Branch, model: Branch) -> Likeness | None:
     if model.last_end > branch.first or _modules(tree, branch) != _modules(tree, model):
         return None
     own, others = _functions(tree, branch), _functions(tree, model)
-    more, less = own - others, others - own
     worth = _worths(tree, branch) | _worths(tree, model)
-    apart = sum(count * worth[name] for name, count in (more + less).items())
+    apart = sum(count * worth[name] for name, count in ((own - others) + (others - own)).items())
     if not apart or apart > NEARLY * sum(count * worth[name] for name, count in others.items()):
         return None
+    own, others = _runs(tree, branch), _runs(tree, model)
+    more, less = own - others, others - own
 
     def order(name: str) -> tuple[bool, bool, int]:
         return worth[name] == VIEW, name in own and name in others, -abs(own[name] - others[name])
@@ -88,8 +89,20 @@ def _modules(tree: Tree, branch: Branch, copies: int = 1) -> Counter[str]:
 
 
 def _functions(tree: Tree, branch: Branch) -> Counter[str]:
+    """Return how many ops of a branch run each function; one that a loop runs again counts once."""
     functions = tree.network.functions
     return Counter(functions[op] for op in tree.op_at[branch.first : branch.end])
+
+
+def _runs(tree: Tree, branch: Branch) -> Counter[str]:
+    """Return how often each function runs in one round of a branch."""
+    network = tree.network
+    ops = tree.op_at[branch.first : branch.end]
+    rounds = min([network.rounds[op] for op in ops if network.roles[op] == "op"], default=1)
+    found: Counter[str] = Counter()
+    for op in ops:
+        found[network.functions[op]] += max(1, network.rounds[op] // rounds)
+    return found
 
 
 def _worths(tree: Tree, branch: Branch) -> dict[str, float]:

@@ -31,7 +31,7 @@ def to_dot(scene: Scene, theme: Theme, direction: Direction, *, name: str = "") 
         f'  edge [color="{theme.line}", arrowsize=0.6, fontname="Helvetica", fontsize=9];',
     ]
     _children(scene.root, theme, out, "  ")
-    joins = {node.key for node in scene.nodes() if node.joins}
+    joins = {node.key for node in scene.nodes() if node.joins == "branches"}
     for edge in scene.edges:
         out += [f"  {_quote(edge.source)} -> {_quote(key)}{_line(edge, key in joins, theme)};" for key in edge.targets]
     out.append("}\n")
