@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 RESULT = HERE / "results" / "overhead.json"
-REPETITIONS = {"mlp": 101, "resnet18": 21, "gpt2": 11, "loop500": 15, "loop17000": 3}
+REPETITIONS = {"mlp": 101, "resnet18": 41, "gpt2": 11, "loop500": 15, "loop17000": 3}
 QUICK = {"mlp": 31, "resnet18": 5, "gpt2": 3, "loop500": 5}
 US = 1e6
 
