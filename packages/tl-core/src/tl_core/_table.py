@@ -289,26 +289,14 @@ def _function(frame: Frame) -> str:
     return frame[0].co_name if len(frame) == 2 else frame[2]
 
 
-def _dtypes(table: _Table) -> ColumnValues:
-    last: object = None
+def _spelled(values: Sequence[object], name_of: Callable[[object], str]) -> ColumnValues:
+    """Names of values, most of which are the same object as the one before."""
+    last: object = values  # no value is
     name = ""
     found: ColumnValues = []
-    for op in table.ops:
-        dtype = op.dtype
-        if dtype is not last:
-            last, name = dtype, plain_dtype(dtype)
-        found.append(name)
-    return found
-
-
-def _devices(table: _Table) -> ColumnValues:
-    last: object = None
-    name = ""
-    found: ColumnValues = []
-    for op in table.ops:
-        device = op.device
-        if device is not last:
-            last, name = device, plain_device(device)
+    for value in values:
+        if value is not last:
+            last, name = value, name_of(value)
         found.append(name)
     return found
 
@@ -346,8 +334,8 @@ COLUMNS: Mapping[str, Callable[[_Table], ColumnValues]] = {
     "pass_number": lambda table: list(table.state.grouping.pass_of),
     "num_passes": _num_passes,
     "shape": lambda table: [op.shape for op in table.ops],
-    "dtype": _dtypes,
-    "device": _devices,
+    "dtype": lambda table: _spelled([op.dtype for op in table.ops], plain_dtype),
+    "device": lambda table: _spelled([op.device for op in table.ops], plain_device),
     "size_bytes": _sizes,
     "parents": _parents,
     "children": _children,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 SURE = ATTENTION | PRODUCTS
 """Functions of two tensors that are no arithmetic; what one layer projects for both is still two branches."""
+
 TABLES = frozenset({"embedding", "embedding_bag"})
 """Functions that look numbers up in a parameter, be it by a table of places that the model keeps."""
 

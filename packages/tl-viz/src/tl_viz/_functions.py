@@ -23,9 +23,9 @@ ARITHMETIC = frozenset(
     ]
 )  # fmt: skip
 """Functions that compute each number from those at its place, by their names without the mark of the in-place form."""
-RECURRENT = frozenset(
-    {"lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell"}
-)
-"""Functions in which the input meets the state of a recurrent network."""
+SEQUENCES = frozenset({"lstm", "gru", "rnn_tanh", "rnn_relu"})
+"""Functions that run a recurrent network over a sequence."""
+RECURRENT = SEQUENCES.union([f"{name}_cell" for name in SEQUENCES])
+"""Those, and functions that run one step: in them the input meets the state."""
 KEEPING = VIEWS | frozenset({"dropout", "to", "float", "half", "bfloat16", "type", "type_as", "clone", "nan_to_num"})
 """Functions that hand numbers on as they are, or nearly."""

@@ -98,7 +98,8 @@ class Network:
     joins: dict[int, int] = field(default_factory=dict[int, int])
     """Op -> in how many of its passes it reads two or more tensors that the run computed, or that were given to it."""
     apart: frozenset[int] = frozenset()
-    """Those of `joins` at which tensors meet that have passed different parameters, or come from different inputs."""
+    """Those of `joins` that bring branches together: the tensors have passed different parameters, or come from different inputs,
+    or are the factors of a gate."""
     purposes: dict[int, str] = field(default_factory=dict[int, str])
     """Those of `apart` of which it can be seen what they are for -> what: `by silu`."""
     outputs: dict[int, str] = field(default_factory=dict[int, str])

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 CHOSEN, ROUTED, STATEFUL = "with chosen experts", "by router weights", "input with state"
 """Products with weights that a router chose, and with the router's own; what a loop carries with what is new in a round."""
 
-PRODUCT = frozenset({"mul", "imul", "rmul", "multiply"})
+TIMES = frozenset({"mul", "imul", "rmul", "multiply"})
+"""Functions that multiply number by number."""
 ACTIVATIONS = frozenset({"sigmoid", "silu", "gelu", "tanh", "hardsigmoid", "hardswish", "mish", "softsign"})
 """Functions that open or shut a gate, number by number."""
 CHOOSING = KEEPING | ARITHMETIC | frozenset({"getitem", "gather", "index_select"})
@@ -71,7 +72,7 @@ class _Purposes:
 
     def _purpose(self, op: int, name: str) -> str:
         parents = self._network.parents[op]
-        if name in PRODUCT:
+        if name in TIMES:
             opened = [gate for one in parents for other in parents if (gate := self._gate(one, other))]
             if opened:
                 return f"by {opened[0]}"
@@ -79,7 +80,7 @@ class _Purposes:
             return ""
         if name in PRODUCTS and not self._picked.isdisjoint(parents):
             return CHOSEN
-        if name in PRODUCT and not self._chosen.isdisjoint(parents):
+        if name in TIMES and not self._chosen.isdisjoint(parents):
             return ROUTED
         return STATEFUL if op in self._stateful else ""
 

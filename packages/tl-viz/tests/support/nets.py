@@ -61,6 +61,19 @@ def recurrent(steps):
     return run.done(run.layer("head", "Linear", "linear", h, shape=(2, 4), size=(4, 16)))
 
 
+def carrying(steps, *, read=False):
+    """Return the trace of a loop that adds what is new to a state; `read` has each round give a product of the two as well."""
+    run = Recorder()
+    x, state = run.input((2, steps, 8)), run.op("zeros", shape=(2, 8))
+    for _ in range(steps):
+        with run.module("cell", "Cell"):
+            now = run.op("linear", run.op("__getitem__", x), params=[("cell.weight", (8, 8))])
+            state = out = run.op("addmm", state, now, params=[("cell.decay", (8, 8))])
+            if read:
+                out = run.op("matmul", run.op("tanh", state), now, params=[("cell.out", (8, 8))])
+    return run.done(out)
+
+
 def dense(counts=(6, 12)):
     """Return the trace of dense blocks, whose layers read everything before them."""
     run = Recorder("DenseNet")

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from clauses import told
 from columns import DEFAULTS, load, names
-from nets import chain, dense, recurrent, transformer
+from nets import carrying, chain, dense, recurrent, transformer
 from recorder import Recorder
 from said import rows_of
 from visible import visible
@@ -113,14 +113,7 @@ def test_rounds_are_told_or_drawn():
 
 
 def test_in_a_loop_the_input_meets_the_state():
-    run = Recorder()
-    x, state = run.input((2, 20, 8)), run.op("zeros", shape=(2, 8))
-    for _ in range(20):
-        with run.module("cell", "Cell"):
-            now = run.op("linear", run.op("__getitem__", x), params=[("cell.weight", (8, 8))])
-            state = run.op("addmm", state, now, params=[("cell.decay", (8, 8))])
-            state = run.op("tanh", state)
-    assert line(run.done(state).draw(collapse="none")) == "branches join: addmm in each of 20 rounds of Cell"
+    assert line(carrying(20).draw(collapse="none")) == "branches join: addmm in each of 20 rounds of Cell"
 
 
 @pytest.mark.parametrize(

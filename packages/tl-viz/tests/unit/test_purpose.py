@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nets import carrying
 from recorder import Recorder
 from said import rows_of
 
@@ -130,14 +131,7 @@ def test_a_closed_box_says_that_no_branches_join_inside():
 
 
 def test_in_a_loop_the_input_meets_the_state():
-    run = Recorder()
-    x, state = run.input((2, 20, 8)), run.op("zeros", shape=(2, 8))
-    for _ in range(20):
-        with run.module("cell", "Cell"):
-            now = run.op("linear", run.op("__getitem__", x), params=[("cell.weight", (8, 8))])
-            state = run.op("addmm", state, now, params=[("cell.decay", (8, 8))])
-            out = run.op("matmul", run.op("tanh", state), now, params=[("cell.out", (8, 8))])
-    drawing = run.done(out).draw(collapse="none")
+    drawing = carrying(20, read=True).draw(collapse="none")
     assert drawing.scene.joins == ("addmm, matmul in each of 20 rounds of Cell",)
     said = [row.text for node in drawing.scene.nodes() for row in node.rows if "input with state" in row.text]
     assert len(said) == 2

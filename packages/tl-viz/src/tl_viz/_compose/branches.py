@@ -27,7 +27,7 @@ def joins_clauses(plan: Plan, meets: Meets, made: str) -> tuple[str, ...]:
 
     Args:
         plan: what is drawn.
-        meets: the ops at which they join.
+        meets: the ops at which tensors meet.
         made: what is said of the blocks of the network.
     """
     ops = [op for op in meets.between(0, len(meets.tree.op_at)) if op in meets.tree.network.apart]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tl_viz._compose.joined import SHORT
 from tl_viz._compose.spread import EACH, Place, Way, spread
-from tl_viz._functions import ARITHMETIC, ATTENTION, PRODUCTS
+from tl_viz._functions import ARITHMETIC, ATTENTION, PRODUCTS, SEQUENCES
 from tl_viz._names import summary
 from tl_viz._purpose import STATEFUL
 
@@ -32,13 +32,7 @@ KNOWN = PRODUCTS.union([SHORT.get(name, name) for name in ATTENTION])
 AT_END = " at the end of each "
 """What comes before the name of a place where the last op of each is meant."""
 
-ROLES = {
-    **SHORT,
-    "lstm": "input with state",
-    "gru": "input with state",
-    "rnn_tanh": "input with state",
-    "rnn_relu": "input with state",
-}
+ROLES = {**SHORT, **dict.fromkeys(SEQUENCES, STATEFUL)}
 """What meets in an op, where its name does not say so."""
 
 
@@ -60,7 +54,7 @@ class Held:
         """Gather ops.
 
         Args:
-            meets: the ops at which branches join.
+            meets: the ops at which tensors meet.
             units: what they stand in.
             known: names of modules, functions and rows that a reader knows, from the picture or from the line above.
             ops: those that are told of.

@@ -25,7 +25,7 @@ def joins_text(meets: Meets, branch: Branch, around: tuple[int, ...]) -> str:
     """Return what a box says of joins; an empty string where there are none, or where a bar says all.
 
     Args:
-        meets: the ops at which branches join.
+        meets: the ops at which tensors meet.
         branch: what the box stands for.
         around: how far from there the frame around it stands in each of its copies.
     """

@@ -1,4 +1,4 @@
-"""Where branches join: ops that read two or more tensors, and the items in which these ops stand."""
+"""Where tensors meet: ops that read two or more of them, and the items in which these ops stand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Meets:
-    """The ops of a network at which branches join, but for those that no output depends on."""
+    """The ops of a network at which tensors meet, but for those that no output depends on."""
 
     tree: Tree
     places: list[int]
@@ -49,7 +49,7 @@ class Meets:
 
 
 def meets_in(plan: Plan) -> Meets:
-    """Return the ops at which branches join in the network of a plan."""
+    """Return the ops at which tensors meet in the network of a plan."""
     tree = plan.tree
     network = tree.network
     if not network.joins:
